@@ -14,7 +14,7 @@ import (
 // AskedLocks answers what running jobs ask of locks: in transactions that come in
 // turn with the passes, and are committed synchronously.
 type AskedLocks struct {
-	conn *connection
+	session
 	// Policy reads locks. Set before the first use.
 	Policy  lock.Policy
 	silence passSilence // used under the connection's lock
@@ -23,13 +23,8 @@ type AskedLocks struct {
 // NewAskedLocks returns a session for locks that jobs ask for; it connects at its first use.
 func NewAskedLocks(url string) (*AskedLocks, error) {
 	conn, err := newConnection(url, "locks", upkeepByIndex())
-	return &AskedLocks{conn: conn, Policy: lock.AnyLevel, silence: passSilence(silenceLeast)}, err
+	return &AskedLocks{session: session{conn}, Policy: lock.AnyLevel, silence: passSilence(silenceLeast)}, err
 }
-
-// Close ends the session's connection.
-func (a *AskedLocks) Close() { a.conn.close() }
-
-func (a *AskedLocks) connections() []*connection { return []*connection{a.conn} }
 
 var (
 	locksAskedSQL    = sql.Query("locks_asked")

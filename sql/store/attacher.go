@@ -61,17 +61,9 @@ type attachment struct {
 // there are, how many rows are ready jobs now, and of how many runs the outcome
 // was written.
 func (a *Attacher) Turn(ctx context.Context) (t scheduler.Turn, err error) {
-	var list []attachment
-	err = a.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, attachmentsSQL)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[attachment])
-		return err
-	})
+	list, err := rowsOf[attachment](ctx, a.conn, "look for attached tables", attachmentsSQL)
 	if err != nil {
-		return t, fmt.Errorf("look for attached tables: %w", err)
+		return t, err
 	}
 	t.Attachments = len(list)
 	for _, x := range list {

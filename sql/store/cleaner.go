@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
 	"bellhop/sql"
@@ -33,18 +30,8 @@ func (d *Cleaner) Close() { d.conn.close() }
 
 // Uncleaned gives at most so many of the jobs whose files a host is to delete now.
 // Until Dusted says that it has, it gives them again.
-func (d *Cleaner) Uncleaned(ctx context.Context, host string, most int) (list []Files, err error) {
-	err = d.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, uncleanedSQL, host, most)
-		if err == nil {
-			list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Files])
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for files to delete: %w", err)
-	}
-	return list, nil
+func (d *Cleaner) Uncleaned(ctx context.Context, host string, most int) ([]Files, error) {
+	return rowsOf[Files](ctx, d.conn, "look for files to delete", uncleanedSQL, host, most)
 }
 
 // Cleaned tells what has become of them.
@@ -53,12 +40,5 @@ func (d *Cleaner) Cleaned(ctx context.Context, list []Files) error {
 	for i, one := range list {
 		jobs[i], troubles[i] = int64(one.Job), one.Trouble
 	}
-	err := d.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, cleanedSQL, jobs, troubles)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("tell which files are deleted: %w", err)
-	}
-	return nil
+	return d.conn.exec(ctx, "tell which files are deleted", cleanedSQL, jobs, troubles)
 }

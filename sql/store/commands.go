@@ -132,12 +132,5 @@ func (k *Maintenance) publish(ctx context.Context, me scheduler.InstanceID, all 
 		}
 		names, hosts, errors = append(names, name), append(hosts, text), append(errors, l.Error)
 	}
-	err := k.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, locatedSQL, int64(me), names, hosts, errors)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("publish where names are: %w", err)
-	}
-	return nil
+	return k.conn.exec(ctx, "publish where names are", locatedSQL, int64(me), names, hosts, errors)
 }

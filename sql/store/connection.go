@@ -8,6 +8,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -81,6 +82,41 @@ func (c *connection) use(ctx context.Context, f func(context.Context, *pgx.Conn)
 	}
 	return ended(c.conn, f(ctx, c.conn))
 }
+
+// exec runs one statement. Its error says what it was doing.
+func (c *connection) exec(ctx context.Context, doing, text string, args ...any) error {
+	err := c.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, text, args...)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+// rowsOf runs one statement, and reads its rows into structs, column by column. Its error says what it was doing.
+func rowsOf[T any](ctx context.Context, c *connection, doing, text string, args ...any) (list []T, err error) {
+	err = c.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, text, args...)
+		if err == nil {
+			list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	return list, nil
+}
+
+// session is what desks have in common that use one connection, and may share it.
+type session struct{ conn *connection }
+
+// Close ends the session's connection.
+func (s session) Close() { s.conn.close() }
+
+func (s session) connections() []*connection { return []*connection{s.conn} }
 
 // ended ends a session that will not serve again, and marks what it met as an error of the connection.
 func ended(conn *pgx.Conn, err error) error {

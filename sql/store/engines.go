@@ -22,19 +22,14 @@ var (
 const sweptMost = 5000
 
 // Engines keeps the book of what runs on engines. Its commits are synchronous: a tag is there before submit is called.
-type Engines struct{ conn *connection }
+type Engines struct{ session }
 
 // NewEngines returns a session for that book; it connects at its first use.
 func NewEngines(url string) (*Engines, error) {
 	conn, err := newConnection(url, "engines", map[string]string{"synchronous_commit": "on", "lock_timeout": lockWait,
 		"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off"})
-	return &Engines{conn: conn}, err
+	return &Engines{session{conn}}, err
 }
-
-// Close ends the session's connection.
-func (s *Engines) Close() { s.conn.close() }
-
-func (s *Engines) connections() []*connection { return []*connection{s.conn} }
 
 // Look finds the open tags of claims. A claim that is not among found is not ours any more.
 func (s *Engines) Look(ctx context.Context, me scheduler.InstanceID, claims []scheduler.Claim) (
@@ -71,21 +66,10 @@ func (s *Engines) Look(ctx context.Context, me scheduler.InstanceID, claims []sc
 }
 
 // Record records the tags of claims that are about to be submitted, and gives those that are.
-func (s *Engines) Record(ctx context.Context, me scheduler.InstanceID, name string, claims []scheduler.Claim) (
-	recorded []scheduler.Claim, err error) {
+func (s *Engines) Record(ctx context.Context, me scheduler.InstanceID, name string, claims []scheduler.Claim,
+) (recorded []scheduler.Claim, err error) {
 	ids, fences := split(claims)
-	err = s.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, engineRecordSQL, int64(me), ids, fences, name)
-		if err != nil {
-			return err
-		}
-		recorded, err = pgx.CollectRows(rows, pgx.RowToStructByPos[scheduler.Claim])
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("record tags: %w", err)
-	}
-	return recorded, nil
+	return rowsOf[scheduler.Claim](ctx, s.conn, "record tags", engineRecordSQL, int64(me), ids, fences, name)
 }
 
 // Save writes what is known of remote jobs. One whose claim is not ours any more is left alone.
@@ -100,21 +84,14 @@ func (s *Engines) Save(ctx context.Context, me scheduler.InstanceID, all []engin
 		ms := now.Sub(x.In).Milliseconds()
 		return &ms
 	})
-	err := s.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, engineSaveSQL, int64(me), ids, fences,
-			of(func(x *engine.Row) string { return x.Name }), of(func(x *engine.Row) string { return string(x.State) }),
-			of(func(x *engine.Row) string { return text(x.ID) }), of(func(x *engine.Row) string { return x.Stage.String() }),
-			ran,
-			of(func(x *engine.Row) string { return x.End.How.String() }),
-			column(all, func(x *engine.Row) int32 { return int32(x.End.ExitCode) }),
-			of(func(x *engine.Row) string { return text(x.End.Reason) }),
-			of(func(x *engine.Row) string { return text(x.End.Said) }))
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("record what engines say: %w", err)
-	}
-	return nil
+	return s.conn.exec(ctx, "record what engines say", engineSaveSQL, int64(me), ids, fences,
+		of(func(x *engine.Row) string { return x.Name }), of(func(x *engine.Row) string { return string(x.State) }),
+		of(func(x *engine.Row) string { return text(x.ID) }), of(func(x *engine.Row) string { return x.Stage.String() }),
+		ran,
+		of(func(x *engine.Row) string { return x.End.How.String() }),
+		column(all, func(x *engine.Row) int32 { return int32(x.End.ExitCode) }),
+		of(func(x *engine.Row) string { return text(x.End.Reason) }),
+		of(func(x *engine.Row) string { return text(x.End.Said) }))
 }
 
 // Sweep takes tags of which nothing is wanted any more. Swept is to be told when nothing is left of them.
@@ -141,14 +118,7 @@ func (s *Engines) Sweep(ctx context.Context, me scheduler.InstanceID, typ schedu
 
 // Swept says that nothing is left of tags that Sweep gave.
 func (s *Engines) Swept(ctx context.Context, tags []string) error {
-	err := s.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, engineSweptSQL, tags)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("record that nothing is left on an engine: %w", err)
-	}
-	return nil
+	return s.conn.exec(ctx, "record that nothing is left on an engine", engineSweptSQL, tags)
 }
 
 func split(claims []scheduler.Claim) (ids, fences []int64) {

@@ -3,9 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
 	"bellhop/scheduler/history"
@@ -30,12 +27,5 @@ func (r *Registry) History(ctx context.Context, me scheduler.InstanceID, minutes
 	if err != nil {
 		return err
 	}
-	err = r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, historySQL, int64(me), string(text))
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("write what was done: %w", err)
-	}
-	return nil
+	return r.conn.exec(ctx, "write what was done", historySQL, int64(me), string(text))
 }

@@ -13,7 +13,7 @@ import (
 
 // Maintenance does the slow rounds: what the clock makes ready, and why jobs wait.
 type Maintenance struct {
-	conn      *connection
+	session
 	explained *connection // where jobs are told why they wait
 	// The last type that was looked at, where more wait than one look takes. ExplainWaiting alone uses it.
 	explainFrom string
@@ -31,13 +31,8 @@ type Maintenance struct {
 // NewMaintenance returns a session for upkeep; it connects at its first use.
 func NewMaintenance(url string) (*Maintenance, error) {
 	conn, err := newConnection(url, "keeper", upkeep)
-	return &Maintenance{conn: conn, explained: conn, Policy: lock.AnyLevel}, err
+	return &Maintenance{session: session{conn}, explained: conn, Policy: lock.AnyLevel}, err
 }
-
-// Close ends the session's connection.
-func (k *Maintenance) Close() { k.conn.close() }
-
-func (k *Maintenance) connections() []*connection { return []*connection{k.conn} }
 
 var (
 	dueSQL                       = sql.Query("due")

@@ -13,18 +13,13 @@ import (
 
 // Metrics reads what is told about the queue: for links between traces, and for metrics. It has a connection of its
 // own, so that nothing else waits for it.
-type Metrics struct{ conn *connection }
+type Metrics struct{ session }
 
 // NewMetrics returns a session for looking on; it connects at its first use.
 func NewMetrics(url string) (*Metrics, error) {
 	conn, err := newConnection(url, "observer", upkeepByIndex())
-	return &Metrics{conn}, err
+	return &Metrics{session{conn}}, err
 }
-
-// Close ends the session's connection.
-func (o *Metrics) Close() { o.conn.close() }
-
-func (o *Metrics) connections() []*connection { return []*connection{o.conn} }
 
 // Look runs fn on the session.
 func (o *Metrics) Look(ctx context.Context, fn func(context.Context, view.Look) error) error {

@@ -29,7 +29,7 @@ const (
 
 // Outgoing is the notifications of runs: recipients and delivery.
 type Outgoing struct {
-	conn   *connection
+	session
 	tells  []string      // what this instance can send
 	giveUp time.Duration // after so long no try is made any more
 }
@@ -37,13 +37,8 @@ type Outgoing struct {
 // NewOutgoing returns a session for messages; it connects at its first use.
 func NewOutgoing(url string, tells []string, giveUp time.Duration) (*Outgoing, error) {
 	conn, err := newConnection(url, "notices", upkeepByIndex())
-	return &Outgoing{conn: conn, tells: tells, giveUp: giveUp}, err
+	return &Outgoing{session: session{conn}, tells: tells, giveUp: giveUp}, err
 }
-
-// Close ends the session's connection.
-func (o *Outgoing) Close() { o.conn.close() }
-
-func (o *Outgoing) connections() []*connection { return []*connection{o.conn} }
 
 // Address works out the recipients of ends of runs. It gives how many ends there were.
 func (o *Outgoing) Address(ctx context.Context) (n int, err error) {
@@ -155,30 +150,12 @@ func (o *Outgoing) Mark(ctx context.Context, me scheduler.InstanceID, list []not
 		ids, errs, over = append(ids, m.ID), append(errs, m.Error), append(over, m.Over)
 		delays, gone = append(delays, m.Delay.Milliseconds()), append(gone, m.Gone)
 	}
-	err := o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, noticesMarkSQL, int64(me), ids, errs, over, delays, gone)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("write what became of messages: %w", err)
-	}
-	return nil
+	return o.conn.exec(ctx, "write what became of messages", noticesMarkSQL, int64(me), ids, errs, over, delays, gone)
 }
 
 // GiveUp ends messages that were tried for long enough, but none of those under way, and gives them.
-func (o *Outgoing) GiveUp(ctx context.Context, me scheduler.InstanceID, under []int64) (list []notice.Lost, err error) {
-	err = o.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, noticesGiveUpSQL, int64(me), upMost, under)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[notice.Lost])
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("give up messages: %w", err)
-	}
-	return list, nil
+func (o *Outgoing) GiveUp(ctx context.Context, me scheduler.InstanceID, under []int64) ([]notice.Lost, error) {
+	return rowsOf[notice.Lost](ctx, o.conn, "give up messages", noticesGiveUpSQL, int64(me), upMost, under)
 }
 
 // Next is in how long there is something to send besides those under way, to receivers that are not full; negative:

@@ -17,7 +17,7 @@ import (
 // Recorder is the only writer of outcomes. Its commits are synchronous: what
 // is recorded done, is.
 type Recorder struct {
-	conn *connection
+	session
 	// Since which fence the database is on the server that this connection leads to; used under the connection's lock.
 	met   *pgx.Conn
 	floor scheduler.Fence
@@ -36,13 +36,8 @@ func NewRecorder(url string) (*Recorder, error) {
 	maps.Copy(settings, byIndex)
 	maps.Copy(settings, byHash)
 	conn, err := newConnection(url, "recorder", settings)
-	return &Recorder{conn: conn}, err
+	return &Recorder{session: session{conn}}, err
 }
-
-// Close ends the session's connection.
-func (r *Recorder) Close() { r.conn.close() }
-
-func (r *Recorder) connections() []*connection { return []*connection{r.conn} }
 
 var (
 	succeededSQL = sql.Query("settle_succeeded")

@@ -16,7 +16,7 @@ import (
 // Registry is where instances live and are found dead. It has a connection of
 // its own: a heartbeat must not wait behind work.
 type Registry struct {
-	conn *connection
+	session
 	// On which server each connection is that it has had of late; used under the connection's lock.
 	met    *pgx.Conn
 	server string
@@ -25,13 +25,8 @@ type Registry struct {
 // NewRegistry returns a session for membership; it connects at its first use.
 func NewRegistry(url string) (*Registry, error) {
 	conn, err := newConnection(url, "registry", upkeep)
-	return &Registry{conn: conn}, err
+	return &Registry{session: session{conn}}, err
 }
-
-// Close ends the session's connection.
-func (r *Registry) Close() { r.conn.close() }
-
-func (r *Registry) connections() []*connection { return []*connection{r.conn} }
 
 // Instance is how an instance introduces itself.
 type Instance struct {
@@ -253,26 +248,19 @@ func keptBy(k scheduler.Kept) string {
 func (r *Registry) Children(ctx context.Context, me scheduler.InstanceID, all []scheduler.ChildReport,
 	hit scheduler.AllBounds, now time.Time) error {
 	str := func(pick func(*scheduler.ChildReport) string) []string { return column(all, pick) }
-	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, childrenSQL, int64(me),
-			str(func(c *scheduler.ChildReport) string { return string(c.Host) }),
-			str(func(c *scheduler.ChildReport) string { return string(c.Name) }),
-			str(func(c *scheduler.ChildReport) string { return string(c.Type) }),
-			str(func(c *scheduler.ChildReport) string { return c.State.String() }),
-			column(all, func(c *scheduler.ChildReport) int32 { return int32(c.Pid) }),
-			column(all, func(c *scheduler.ChildReport) int64 { return int64(c.Job) }),
-			column(all, func(c *scheduler.ChildReport) int64 { return int64(ago(c.Since, now)) }),
-			column(all, func(c *scheduler.ChildReport) int64 { return c.Done }),
-			column(all, func(c *scheduler.ChildReport) int64 { return c.Deaths }),
-			column(all, func(c *scheduler.ChildReport) int64 { return keptFor(c.Kept, now) }),
-			str(func(c *scheduler.ChildReport) string { return string(c.Kept.From) }),
-			str(func(c *scheduler.ChildReport) string { return keptBy(c.Kept) }), hit)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("publish children: %w", err)
-	}
-	return nil
+	return r.conn.exec(ctx, "publish children", childrenSQL, int64(me),
+		str(func(c *scheduler.ChildReport) string { return string(c.Host) }),
+		str(func(c *scheduler.ChildReport) string { return string(c.Name) }),
+		str(func(c *scheduler.ChildReport) string { return string(c.Type) }),
+		str(func(c *scheduler.ChildReport) string { return c.State.String() }),
+		column(all, func(c *scheduler.ChildReport) int32 { return int32(c.Pid) }),
+		column(all, func(c *scheduler.ChildReport) int64 { return int64(c.Job) }),
+		column(all, func(c *scheduler.ChildReport) int64 { return int64(ago(c.Since, now)) }),
+		column(all, func(c *scheduler.ChildReport) int64 { return c.Done }),
+		column(all, func(c *scheduler.ChildReport) int64 { return c.Deaths }),
+		column(all, func(c *scheduler.ChildReport) int64 { return keptFor(c.Kept, now) }),
+		str(func(c *scheduler.ChildReport) string { return string(c.Kept.From) }),
+		str(func(c *scheduler.ChildReport) string { return keptBy(c.Kept) }), hit)
 }
 
 // Trouble publishes why no child of a type comes up on the hosts named;
@@ -286,14 +274,7 @@ func (r *Registry) Trouble(ctx context.Context, me scheduler.InstanceID, typ sch
 			words[host] = text(why.Message)
 		}
 	}
-	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, troubleSQL, int64(me), string(typ), reasons, words)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("publish trouble: %w", err)
-	}
-	return nil
+	return r.conn.exec(ctx, "publish trouble", troubleSQL, int64(me), string(typ), reasons, words)
 }
 
 // Deaths publishes the last deaths of a type, by host, that no finished line has followed.
@@ -303,15 +284,8 @@ func (r *Registry) Deaths(
 	if hosts == nil {
 		hosts = map[string]scheduler.Death{}
 	}
-	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "update bellhop.agent set deaths = $3 where instance = $1 and type = $2", int64(me),
-			string(typ), hosts)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("publish deaths: %w", err)
-	}
-	return nil
+	return r.conn.exec(ctx, "publish deaths",
+		"update bellhop.agent set deaths = $3 where instance = $1 and type = $2", int64(me), string(typ), hosts)
 }
 
 // Draining publishes since when nothing starts but a job that must be alone; zero: that is over.
@@ -320,26 +294,14 @@ func (r *Registry) Draining(ctx context.Context, me scheduler.InstanceID, since 
 	if !since.IsZero() {
 		at = &since
 	}
-	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, "update bellhop.instance set draining_since = $2 where id = $1", int64(me), at)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("publish what is waited for: %w", err)
-	}
-	return nil
+	return r.conn.exec(ctx, "publish what is waited for",
+		"update bellhop.instance set draining_since = $2 where id = $1", int64(me), at)
 }
 
 // HostState publishes whether a host can be reached, and if not, why.
 func (r *Registry) HostState(
 	ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState, words string,
 ) error {
-	err := r.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, hostStateSQL, int64(me), string(host), string(state), words)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("publish the state of host %s: %w", host, err)
-	}
-	return nil
+	return r.conn.exec(ctx, fmt.Sprintf("publish the state of host %s", host), hostStateSQL,
+		int64(me), string(host), string(state), words)
 }

@@ -38,7 +38,7 @@ type KeepAll struct {
 
 // Retention deletes what was over for long enough.
 type Retention struct {
-	conn *connection
+	session
 	keep KeepAll
 	rest func(context.Context, time.Duration) // between two batches
 }
@@ -46,7 +46,7 @@ type Retention struct {
 // NewRetention returns a session for it; it connects at its first use.
 func NewRetention(url string, keep KeepAll) (*Retention, error) {
 	conn, err := newConnection(url, "retention", upkeepByIndex())
-	return &Retention{conn, keep, rest}, err
+	return &Retention{session{conn}, keep, rest}, err
 }
 
 // rest waits.
@@ -56,11 +56,6 @@ func rest(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	}
 }
-
-// Close ends the session's connection.
-func (r *Retention) Close() { r.conn.close() }
-
-func (r *Retention) connections() []*connection { return []*connection{r.conn} }
 
 // Turn makes a pass, where it is time for one and no other instance is at it. It
 // gives how many jobs and runs were deleted; those before an error stay so.

@@ -36,18 +36,13 @@ const (
 )
 
 // Sensors makes runs of what the clock says, and of events.
-type Sensors struct{ conn *connection }
+type Sensors struct{ session }
 
 // NewSensors returns a session for sensors; it connects at its first use.
 func NewSensors(url string) (*Sensors, error) {
 	conn, err := newConnection(url, "clock", upkeepByIndex()) // statistics may be of a time when nothing ran
-	return &Sensors{conn: conn}, err
+	return &Sensors{session{conn}}, err
 }
-
-// Close ends the session's connection.
-func (s *Sensors) Close() { s.conn.close() }
-
-func (s *Sensors) connections() []*connection { return []*connection{s.conn} }
 
 // Turn sees to what is due: it gives how many slots and events that were, and the delay until the next look
 // (negative: none is needed).

@@ -16,18 +16,13 @@ var watchesSQL, watchesEventsSQL, watchesLagSQL, watchesFailingSQL = sql.Query("
 	sql.Query("watches_lag"), sql.Query("watches_failing")
 
 // Watches are the sensors that instances look out for, and what they have seen.
-type Watches struct{ conn *connection }
+type Watches struct{ session }
 
 // NewWatches returns a session for them; it connects at its first use.
 func NewWatches(url string) (*Watches, error) {
 	conn, err := newConnection(url, "watches", upkeep)
-	return &Watches{conn: conn}, err
+	return &Watches{session{conn}}, err
 }
-
-// Close ends the session's connection.
-func (w *Watches) Close() { w.conn.close() }
-
-func (w *Watches) connections() []*connection { return []*connection{w.conn} }
 
 // Mine are the sensors that an instance watches. One that cannot be read is left out: it was written by SQL.
 func (w *Watches) Mine(ctx context.Context, me scheduler.InstanceID) (list []workflow.Watch, err error) {
@@ -107,12 +102,5 @@ func (w *Watches) Failing(ctx context.Context, me scheduler.InstanceID, name, wh
 }
 
 func (w *Watches) tell(ctx context.Context, query string, args ...any) error {
-	err := w.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		_, err := conn.Exec(ctx, query, args...)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("tell of a sensor: %w", err)
-	}
-	return nil
+	return w.conn.exec(ctx, "tell of a sensor", query, args...)
 }
