@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"bellhop/pgdev"
 )
 
 const (
@@ -142,26 +140,10 @@ func (b *bench) webTimes(ctx context.Context, round int) error {
 
 // webLooks counts what pages ask the server with no viewer, one and 100, on a server that counts statements.
 func (b *bench) webLooks(ctx context.Context, round int) error {
-	main := b.cluster
-	defer func() { b.cluster = main }()
-	counting, err := pgdev.Start(ctx, pgdev.Config{Durable: true, Settings: map[string]string{"shared_preload_libraries": "pg_stat_statements"}})
-	if err != nil {
-		return fmt.Errorf("a server with pg_stat_statements (of PostgreSQL's contrib): %w", err)
-	}
-	defer func() {
-		if stopErr := counting.Stop(context.WithoutCancel(ctx)); stopErr != nil {
-			b.say("the counting server did not stop: %s", stopErr)
-		}
-	}()
-	b.cluster = counting
-	conn, err := pgx.Connect(ctx, counting.URL())
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(ctx) }()
-	if _, err := conn.Exec(ctx, "create extension pg_stat_statements"); err != nil {
-		return err
-	}
+	return b.counting(ctx, func(conn *pgx.Conn) error { return b.looks(ctx, conn, round) })
+}
+
+func (b *bench) looks(ctx context.Context, conn *pgx.Conn, round int) error {
 	return b.withSite(ctx, "", "bellhop", func(s *session, pages *site) error {
 		count := func(n int, of []string) (float64, error) {
 			stop := pages.watchers(ctx, n, of)

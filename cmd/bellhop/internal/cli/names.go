@@ -73,6 +73,19 @@ func FindJob(ctx context.Context, look view.Look, word string) (scheduler.JobID,
 	return jobs[0].ID, nil
 }
 
+// ReadJob reads the one job that a word names.
+func ReadJob(ctx context.Context, look view.Look, word string) (job view.JobRow, err error) {
+	id, err := FindJob(ctx, look, word)
+	if err != nil {
+		return job, err
+	}
+	job, ok, err := look.Job(ctx, id)
+	if err == nil && !ok { // deleted since we looked
+		err = Failed(ExitNotFound, "not found", "bellhop ls", "there is no %s", Describe(word))
+	}
+	return job, err
+}
+
 func IsID(word string) bool {
 	return word != "" && strings.Trim(word, "0123456789") == ""
 }

@@ -31,16 +31,9 @@ With two words: why a row of an attached table, named by its key, does not run.`
 			if len(args) == 2 {
 				return explainRow(ctx, a, s, args[0], args[1])
 			}
-			id, err := cli.FindJob(ctx, s.Look, args[0])
+			job, err := cli.ReadJob(ctx, s.Look, args[0])
 			if err != nil {
 				return err
-			}
-			job, ok, err := s.Job(ctx, id)
-			if err != nil {
-				return err
-			}
-			if !ok { // deleted since we looked
-				return cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s", cli.Describe(args[0]))
 			}
 			e, err := report.Explain(ctx, s.Look, job)
 			if err != nil && !cli.IsDenied(err) { // a user that may not see other jobs is told of its own
@@ -49,7 +42,7 @@ With two words: why a row of an attached table, named by its key, does not run.`
 			if a.JSON() {
 				return a.PrintJSON(e)
 			}
-			if err := a.Printf("job %d (%s) is %s\n", id, cli.Clean(string(job.Type)), e.Is()); err != nil {
+			if err := a.Printf("job %d (%s) is %s\n", job.ID, cli.Clean(string(job.Type)), e.Is()); err != nil {
 				return err
 			}
 			if err := a.PrintReasons(e.Reasons); err != nil || e.Forecast == nil {

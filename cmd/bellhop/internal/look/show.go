@@ -55,18 +55,12 @@ type shownJob struct {
 
 func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error) {
 	var job shownJob
-	id, err := cli.FindJob(ctx, s.Look, word)
+	row, err := cli.ReadJob(ctx, s.Look, word)
 	if err != nil {
 		return job, err
-	}
-	row, ok, err := s.Job(ctx, id)
-	if err != nil {
-		return job, err
-	}
-	if !ok { // deleted since we looked
-		return job, cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s", cli.Describe(word))
 	}
 	job.JobRow = row
+	id := row.ID
 	payloads, err := s.Payloads(ctx, []scheduler.JobID{id}, 0)
 	if err != nil && !cli.IsDenied(err) {
 		return job, err

@@ -28,26 +28,19 @@ the same trace in the collector.`,
 		Example: "  bellhop trace 42\n  bellhop trace nightly -o json",
 		Args:    a.JobArgs(1, 1),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
-			id, err := cli.FindJob(ctx, s.Look, args[0])
+			job, err := cli.ReadJob(ctx, s.Look, args[0])
 			if err != nil {
 				return err
 			}
-			job, ok, err := s.Job(ctx, id)
+			attempts, err := s.Look.Attempts(ctx, job.ID)
 			if err != nil {
 				return err
 			}
-			if !ok { // deleted since we looked
-				return cli.Failed(cli.ExitNotFound, "not found", "bellhop ls", "there is no %s", cli.Describe(args[0]))
-			}
-			attempts, err := s.Look.Attempts(ctx, id)
+			lost, err := s.Look.Lost(ctx, job.ID)
 			if err != nil {
 				return err
 			}
-			lost, err := s.Look.Lost(ctx, id)
-			if err != nil {
-				return err
-			}
-			needs, err := s.Needs(ctx, id, shownNeeds)
+			needs, err := s.Needs(ctx, job.ID, shownNeeds)
 			if err != nil {
 				return err
 			}

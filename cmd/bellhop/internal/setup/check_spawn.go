@@ -74,18 +74,23 @@ func judge(host string, a config.Agent, err error, well string) spawned {
 	return v
 }
 
+// ring makes what tells of woken, and waits for nothing.
+func ring(woken chan<- struct{}) func() {
+	return func() {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
+	}
+}
+
 // spawnOne starts an agent, waits for its first word and ends it.
 func spawnOne(
 	ctx context.Context, l *agents.Launcher, a config.Agent, host scheduler.HostName, limits config.Limits,
 ) (took time.Duration, err error) {
 	woken := make(chan struct{}, 1)
 	began := time.Now()
-	p, err := l.Launch(a.Type, scheduler.ChildName(a.Type)+".check", host, 0, func() {
-		select {
-		case woken <- struct{}{}:
-		default:
-		}
-	})
+	p, err := l.Launch(a.Type, scheduler.ChildName(a.Type)+".check", host, 0, ring(woken))
 	if err != nil {
 		return 0, err
 	}
@@ -127,12 +132,7 @@ func startUpTest(
 		return 0, err
 	}
 	woken := make(chan struct{}, 1)
-	p, err := l.Launch(a.Type, scheduler.ChildName(a.Type)+".check", host, 0, func() {
-		select {
-		case woken <- struct{}{}:
-		default:
-		}
-	})
+	p, err := l.Launch(a.Type, scheduler.ChildName(a.Type)+".check", host, 0, ring(woken))
 	if err != nil {
 		return 0, err
 	}
