@@ -90,7 +90,7 @@ func (r *runner) plant(ctx context.Context, p planted) (got found) {
 
 // build makes the program of the copy as it is now.
 func (r *runner) build(ctx context.Context, to string) (string, error) {
-	return r.goCommand(ctx, "build", "-ldflags=-s -w", "-o", to, "./cmd/bellhop")
+	return r.goCommand(ctx, "build", "-trimpath", "-ldflags=-s -w", "-o", to, "./cmd/bellhop")
 }
 
 // sound is the program with all its guards.

@@ -44,6 +44,7 @@ var plantedClaims = []planted{
 		cuts: []cut{
 			{"attr.Sys.Setsid, attr.Sys.Pdeathsig = true, syscall.SIGKILL", "attr.Sys.Setsid = true"},
 			{"if such(mark) {", "if such(mark) && pid < 0 {"},
+			{"orphans := append(s.orphans(), guard.KillCgroup(s.cgroup)...)", "orphans := s.orphans()[:0]"},
 		},
 		harm: "guard-killed", shows: "alone",
 	},
@@ -53,6 +54,7 @@ var plantedClaims = []planted{
 			{"case err != nil || n == 0:\n\t\tg.endAll(SchedulerGone)", "case err != nil || n == 0:\n\t\tg.ignore(g.socket)"},
 			{"if !w.ending && !w.lease.IsZero() && !now.Before(w.lease) {", "if !w.ending && w.lease.IsZero() && now.IsZero() {"},
 			{"b.reaped = h.Reaper.Reap(ctx, s)", "_ = h.Reaper.Reap"},
+			{"if w.end(SchedulerGone); w.agent == 0 {", "if w.agent == 0 {"},
 		},
 		harm: "serve-killed", shows: "alone",
 	},

@@ -100,9 +100,10 @@ var ofRest = []guard{
 	{
 		name:    "bound of a line",
 		promise: "An agent that says a gigabyte without a line break costs a bounded amount of memory.",
-		cut:     cut{"if room := maxLine - len(c.part); len(b) > room {", "if room := maxLine - len(c.part); len(b) < -room {"},
-		tests:   ofAgents,
-		run:     "^TestWarm_LongLineIsCutAndSaysSo$",
+		cut: cut{"if room := maxLine - len(c.part); len(b) > room {",
+			"if room := maxLine - len(c.part); len(b) < -room {"},
+		tests: ofAgents,
+		run:   "^TestWarm_LongLineIsCutAndSaysSo$",
 	},
 	{
 		name:    "bound of nesting",
