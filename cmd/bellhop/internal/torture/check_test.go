@@ -178,9 +178,13 @@ func TestFault_SeveralAtOnce(t *testing.T) {
 			return nil
 		}
 	}
-	both := []fault{{stroke: stroke("a")}, {stroke: stroke("b")}}
-	if err := allAtOnce(t.Context(), nil, both); err != nil || len(done) != 2 {
+	both := []fault{{stroke: stroke("a"), strokes: 1}, {stroke: stroke("b"), strokes: 2}}
+	if err := allAtOnce(t.Context(), &stage{}, both); err != nil || len(done) != 2 {
 		t.Errorf("only %v is done, %v", done, err)
+	}
+	clear(done)
+	if err := allAtOnce(t.Context(), &stage{strokes: 1}, both); err != nil || len(done) != 1 || !done["b"] {
+		t.Errorf("with the second stroke %v is done, %v", done, err)
 	}
 }
 

@@ -90,12 +90,14 @@ func faultNamed(name string) (f fault, known bool) {
 	return f, true
 }
 
-// allAtOnce does one stroke of each fault.
+// allAtOnce does one stroke of each fault that has strokes left: a standby is promoted once.
 func allAtOnce(ctx context.Context, s *stage, parts []fault) error {
 	errs := make([]error, len(parts))
 	var all sync.WaitGroup
 	for n, p := range parts {
-		all.Go(func() { errs[n] = p.stroke(ctx, s) })
+		if s.strokes < p.strokes {
+			all.Go(func() { errs[n] = p.stroke(ctx, s) })
+		}
 	}
 	all.Wait()
 	return errors.Join(errs...)
