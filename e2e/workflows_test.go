@@ -27,7 +27,7 @@ func TestWorkflowsDoc_LeadsFromAFileToARun(t *testing.T) {
 	script, _, _ = strings.Cut(script, "```")
 	e := setup(t)
 	e.file("nightly.yaml", yaml, 0o600)
-	e.serve(agents("type: sh, command: [sh, -c], mode: exec"))
+	e.serve(agents("type: sh, command: [sh, -c], mode: exec, vars: [DAY]"))
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-e", "-c", script)
