@@ -46,14 +46,14 @@ func TestDocs_NamedTestsExist(t *testing.T) {
 // Every defect of the dispatcher that attached tables come from has its row.
 func TestDocs_EveryDefectOfTheOldDispatcher(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("docs/attach.md")
+	text, err := os.ReadFile("docs/dispatcher.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; n <= 49; n++ {
 		if rows := regexp.MustCompile(`(?m)^\| `+strconv.Itoa(n)+` \| .+ \| .+ \|$`).FindAllString(string(text), -1); len(
 			rows) != 1 {
-			t.Errorf("docs/attach.md has %d rows of defect %d", len(rows), n)
+			t.Errorf("docs/dispatcher.md has %d rows of defect %d", len(rows), n)
 		}
 	}
 }
