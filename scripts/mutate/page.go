@@ -12,15 +12,15 @@ import (
 
 const (
 	page    = "docs/reliability.md"
-	heading = "## Guards that were taken out\n"
-	head    = heading + "\n`make mutations` takes each of these guards out of the program, one at a time, and runs the tests that are expected\n" +
+	heading = "## Checks that were taken out\n"
+	head    = heading + "\n`make mutations` takes each of these checks out of the program, one at a time, and runs the tests that are expected\n" +
 		"to notice. The table is written by `scripts/mutate -write`.\n\n" +
-		"| guard | promise | noticed by | seconds | commit, date |\n|---|---|---|---|---|\n"
+		"| check | promise | noticed by | seconds | commit, date |\n|---|---|---|---|---|\n"
 )
 
 const (
 	plantedHeading = "## Faults that torture found\n"
-	plantedHead    = plantedHeading + "\nEach of these faults loses a promise: where a second guard stands behind the first, both are left out. `make\n" +
+	plantedHead    = plantedHeading + "\nEach of these faults loses a promise: where a second check stands behind the first, both are left out. `make\n" +
 		"mutations` plants them, one at a time, and `bellhop torture --first` must find each. The table is written by\n" +
 		"`scripts/mutate -write`.\n\n" +
 		"| planted fault | harm | shown by | histories | seconds | commit, date |\n|---|---|---|---|---|---|\n"

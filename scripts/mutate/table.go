@@ -160,7 +160,7 @@ var ofClaims = []guard{
 	},
 	{
 		name:    "stray claims are found",
-		promise: "A claim that commits while its instance is buried does not hold its job for ever.",
+		promise: "A claim that commits while its instance is declared dead does not hold its job for ever.",
 		cut: cut{
 			text:    "coalesce(s.instance, 0) <> all (array(select i.id from bellhop.instance i where i.state = 'live'))",
 			instead: "coalesce(s.instance, 0) <> all (array(select i.id from bellhop.instance i))",
@@ -225,7 +225,7 @@ var ofOutbox = []guard{
 	},
 	{
 		name:    "a lost acknowledgement is remembered",
-		promise: "A batch that may be committed is written again as such, and no outcome counts as refused.",
+		promise: "After a lost answer a batch is written again, marked as a repetition, and no outcome counts as refused.",
 		cut: cut{
 			text:    "o.inFlight.MaybeCommitted = true",
 			instead: "o.inFlight.MaybeCommitted = false",
@@ -309,7 +309,7 @@ var ofGate = []guard{
 	},
 	{
 		name:    "a look when the gate is lost",
-		promise: "An instance that loses the gate looks at the queue at once, and goes on looking.",
+		promise: "An instance that loses the gate looks at the queue immediately, and goes on looking.",
 		cut: cut{
 			text:    "g.State = GateAwake\n\t\treturn g, []GateEffect{GateScan, GateArm}",
 			instead: "g.State = GateAwake\n\t\treturn g, nil",
@@ -318,8 +318,8 @@ var ofGate = []guard{
 		run:   "^TestGate_",
 	},
 	{
-		name:    "answers to old asks mean nothing",
-		promise: "The answer to an ask that was withdrawn does not put an instance to sleep.",
+		name:    "answers to withdrawn requests are ignored",
+		promise: "The answer to a request that was withdrawn does not put an instance to sleep.",
 		cut: cut{
 			text:    "(ev.Kind == GateShut || ev.Kind == GateEnded) && ev.Ask != g.Ask",
 			instead: "(ev.Kind == GateShut || ev.Kind == GateEnded) && ev.Ask > g.Ask",

@@ -39,7 +39,7 @@ var ofProcesses = []guard{
 	},
 	{
 		name:    "pauses between respawns",
-		promise: "An agent that dies again and again is not started again at once.",
+		promise: "An agent that dies again and again is not started again without a pause.",
 		cut: cut{
 			text:    "if r.InARow >= 2 {\n\t\tr.NextAt = now.Add(Backoff(",
 			instead: "if r.InARow >= 1<<30 {\n\t\tr.NextAt = now.Add(Backoff(",
@@ -102,8 +102,8 @@ var ofEdges = []guard{
 		run:   "^TestListen_RefusesWhatOtherMachinesCanReach$",
 	},
 	{
-		name:    "names of this site",
-		promise: "A foreign name that leads to this address gets no answer (DNS rebinding).",
+		name:    "unknown host names",
+		promise: "A request under another host name that leads to this address gets no answer (DNS rebinding).",
 		cut: cut{
 			text:    "!d.hosts[hostOf(r.Host)] && !isAddress(r.Host) &&",
 			instead: "r.Host == \"\" && !d.hosts[hostOf(r.Host)] && !isAddress(r.Host) &&",
@@ -162,7 +162,7 @@ var ofEdges = []guard{
 		run:   "^TestMigrate_SaysWhatTheDatabaseIs$|^TestWorksFrom$",
 	},
 	{
-		name:    "a slot until the outcome is written",
+		name:    "a message is in flight until its outcome is written",
 		promise: "If an instance is killed, a receiver gets a bounded number of messages twice.",
 		cut: cut{
 			text:    "c.owed[n.ID] = owed{o, me, n.Receiver}\n\t\t\tc.ended++",

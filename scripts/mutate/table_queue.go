@@ -9,7 +9,7 @@ var (
 var ofLocks = []guard{
 	{
 		name:    "passes are made in turn",
-		promise: "What a pass has read of locks holds until it commits: no other pass comes in between.",
+		promise: "Between a pass's look at the locks and its commit there is no other pass.",
 		cut: cut{
 			text:    "from (select pg_advisory_xact_lock($1)) turn",
 			instead: "from (select pg_advisory_xact_lock($1 + pg_backend_pid())) turn",
@@ -38,8 +38,8 @@ var ofLocks = []guard{
 		run:   "^TestSelect_NobodyStarves$|^TestPass_",
 	},
 	{
-		name:    "priority that waiting betters",
-		promise: "A job with locks and a bad priority starts some time, whatever more urgent jobs come.",
+		name:    "priority that rises with waiting",
+		promise: "A job with locks and a low priority starts in the end, however many more urgent jobs come.",
 		cut: cut{
 			text:    "return priority - int(ticks)",
 			instead: "return priority - 0*int(ticks)",
@@ -83,7 +83,7 @@ var ofQueue = []guard{
 	},
 	{
 		name:    "cycles of two sessions",
-		promise: "Two transactions that each add half of a cycle meet: the second is refused.",
+		promise: "If two transactions each add half of a cycle, the second is refused.",
 		cut: cut{
 			text:    "lock table bellhop.dependency_turn in exclusive mode; -- no other transaction may",
 			instead: "",
@@ -222,7 +222,7 @@ var ofRights = []guard{
 		run:   "^TestCommands_AreForOperators$",
 	},
 	{
-		name:    "a foreign key tells nothing",
+		name:    "the key of another's job reveals nothing",
 		promise: "A submitter cannot guess the content of another one's job by its key.",
 		cut: cut{
 			text:    "if not (bellhop.owns(old.submitted_by) or bellhop.is_operator() or old.submitted_by is null) then",

@@ -46,7 +46,8 @@ fresh database, submits all kinds of work, does one kind of harm, and holds what
 against ten invariants. Agents write down what they do in files beside the database.
 
 DSN names a server, and a login that may create databases there. torture makes databases
-named bellhop_torture_…, and drops them; it touches no other. Faults that harm a server
+named bellhop_torture_…, and drops them; it touches no other. Roles that its migration
+makes stay. Faults that harm a server
 (a killed postmaster, a promotion) need a server of torture's own. It starts one where
 this machine has PostgreSQL, and otherwise leaves those faults out. Without DSN all
 histories run there.
