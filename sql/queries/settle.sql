@@ -19,6 +19,7 @@ with o as (
                       when o.state in ('scheduled', 'ready') and j.cancel_requested then 'cancelled' else o.state end,
          ended_at = case when o.state in ('scheduled', 'ready') and not j.cancel_requested then null
                          else greatest(coalesce(j.attempt_at, j.started_at), clock_timestamp() - o.ago * interval '1 ms') end,
+         started_at = coalesce(j.started_at, now() - o.ago * interval '1 ms'), -- a failover may have lost the write of the start
          run_at = case when o.state = 'scheduled' then clock_timestamp() + o.delay * interval '1 ms' else j.run_at end,
          exit_code = o.exit_code,
          error = case when j.cancel_requested and j.killed_by is not null and o.state in ('scheduled', 'ready', 'cancelled') then 'killed: by ' || j.killed_by

@@ -204,6 +204,27 @@ func TestRecord_StartOfAnAssignedJob(t *testing.T) {
 	e.want(id, "spawned_at is null", "true")
 }
 
+// A failover may have lost the write of a start, and not the claim before it. The outcome brings the start along: a job
+// that has ended has begun, and its attempt is listed.
+func TestRecord_AnOutcomeWhoseStartWasLost(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	for name := range records(scheduler.Job{}) {
+		j := e.running()
+		rec := records(j)[name]
+		if rec.Kind != scheduler.RecordSettle {
+			continue
+		}
+		e.exec("update bellhop.jobqueue set state = 'assigned', started_at = null where id = $1", int64(j.Claim.Job))
+		e.mustWrite(rec)
+		e.want(j.Claim.Job, "started_at is not null and (ended_at is null or ended_at >= started_at)", "true")
+		if n := e.one("select count(*) from bellhop.attempt where job = $1", int64(j.Claim.Job)); n != "1" {
+			t.Errorf("%s: %s attempts are listed", name, n)
+		}
+		e.exec("delete from bellhop.jobqueue")
+	}
+}
+
 // After a commit whose answer was lost the same batch is written again.
 func TestRecord_AgainAfterALostAnswer(t *testing.T) {
 	t.Parallel()
