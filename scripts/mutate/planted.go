@@ -157,7 +157,7 @@ var plantedQueue = []planted{
 	},
 	{
 		name: "two passes of locks are made at once",
-		cuts: []cut{{"from (select pg_advisory_xact_lock($1)) turn", "from (select pg_advisory_xact_lock($1 + pg_backend_pid())) turn"}},
+		cuts: []cut{{"from (select pg_advisory_xact_lock($1)) turn", "from (select pg_advisory_xact_lock($1::bigint + pg_backend_pid())) turn"}},
 		harm: "more-and-fewer", shows: "locks",
 	},
 	{

@@ -12,7 +12,7 @@ var ofLocks = []guard{
 		promise: "Between a pass's look at the locks and its commit there is no other pass.",
 		cut: cut{
 			text:    "from (select pg_advisory_xact_lock($1)) turn",
-			instead: "from (select pg_advisory_xact_lock($1 + pg_backend_pid())) turn",
+			instead: "from (select pg_advisory_xact_lock($1::bigint + pg_backend_pid())) turn",
 		},
 		tests: ofStore,
 		run:   "^TestFilters_TwoClaimersNeverExceedALimit$",
