@@ -183,9 +183,8 @@ func (h Ports) reintroduce(ctx context.Context) error {
 	return nil
 }
 
-// margin is how long before others may bury it an instance kills its own
-// agents: time enough to be dead by then.
-func (h Ports) margin() time.Duration { return h.Lag / 5 }
+// lease gives the times of this instance's lease.
+func (h Ports) lease() scheduler.Lease { return scheduler.Lease{Heartbeat: h.Heartbeat, Lag: h.Lag} }
 
 // publish tells others about this instance. What fails is told once more with
 // the next heartbeat; it costs no lease.
@@ -214,7 +213,7 @@ func (h Ports) publish(
 func (m *membership) onBeaten(c actor.Context, b *beaten) {
 	m.busy = false
 	self := c.Self()
-	again := m.Heartbeat
+	again := m.lease().Next(b.err != nil)
 	m.Suffers(b.err)
 	switch {
 	case errors.Is(b.err, scheduler.ErrGone):
@@ -228,14 +227,13 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 		again = 100 * time.Millisecond
 	case b.err != nil:
 		m.Log.Warn("membership: heartbeat failed", "error", b.err, "lease_left", m.LeaseLeft(time.Now()))
-		again = min(again, 500*time.Millisecond)
 		m.unpublished() // some may not have got there
 		if b.unbeaten() {
 			m.Tell(message.RoleHosts, &message.Describe{})
 		}
 		m.reshaped = m.reshaped || b.reshaped
 	default:
-		until := b.asked.Add(m.Lag - m.margin())
+		until := m.lease().Until(b.asked)
 		m.SetLease(until)
 		left := time.Until(until)
 		m.Tell(message.RoleHosts, &message.Leased{Until: until})
