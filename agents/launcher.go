@@ -30,7 +30,8 @@ type Launcher struct {
 	tap       func(Voice, []byte)
 	attached  func(scheduler.JobID) (scheduler.Attached, bool, error)
 	instance  atomic.Int64
-	self      string // this process, see thisProcess
+	self      string                                // this process, see thisProcess
+	heir      func(scheduler.InstanceID) guard.Heir // nil: guards have none
 
 	guarding sync.Mutex
 	shared   *sharedGuard // of the children on this machine; nil until the first
@@ -58,6 +59,7 @@ func NewLauncher(c Config) *Launcher {
 		answers:   c.Answers,
 		tap:       c.Tap,
 		attached:  c.Attached,
+		heir:      c.Heir,
 		versions:  versions{trouble: c.Trouble},
 	}
 	if len(c.Guard) > 0 {

@@ -79,7 +79,17 @@ func (l *Launcher) newSharedGuard(instance int64) (*sharedGuard, error) {
 	if stat, ok := guard.ReadStat(s.pid); ok {
 		s.mark, s.cgroup = guard.Mark(s.pid, stat.Start), guard.Cgroup(s.pid, stat.Start)
 	}
+	if l.heir != nil && instance != 0 {
+		s.inherit(l.heir(scheduler.InstanceID(instance)))
+	}
 	return s, nil
+}
+
+// inherit names the guard's heir. Where that cannot be handed over there is none.
+func (s *sharedGuard) inherit(h guard.Heir) {
+	if packet := h.Encode(); len(packet) <= guard.PacketRequest {
+		_ = s.send(packet, nil, time.Now().Add(handshakeLimit))
+	}
 }
 
 // Close ends the guard of this machine's children, once the last of them is
@@ -128,6 +138,7 @@ func (s *sharedGuard) retire() {
 // end sees the guard out, which has no wards.
 func (s *sharedGuard) end() {
 	s.once.Do(func() {
+		s.inherit(guard.Heir{}) // the scheduler lives
 		_ = s.socket.Close()
 		late := time.AfterFunc(guardPatience, s.strike) // it may be stopped
 		s.reap()
@@ -138,13 +149,17 @@ func (s *sharedGuard) end() {
 // take hands the guard a ward: its descriptors and its request; one that is long
 // goes over its link afterwards.
 func (s *sharedGuard) take(files [4]int, request []byte, deadline time.Time) error {
+	rights := syscall.UnixRights(files[3], files[0], files[1], files[2])
+	return s.send(append([]byte{guard.NewWard}, request...), rights, deadline)
+}
+
+// send hands the guard one packet.
+func (s *sharedGuard) send(packet, rights []byte, deadline time.Time) error {
 	raw, err := s.socket.SyscallConn()
 	if err != nil {
 		return err
 	}
 	_ = s.socket.SetWriteDeadline(deadline)
-	rights := syscall.UnixRights(files[3], files[0], files[1], files[2])
-	packet := append([]byte{guard.NewWard}, request...)
 	var sent error
 	err = raw.Write(func(fd uintptr) bool {
 		sent = syscall.Sendmsg(int(fd), packet, rights, nil, syscall.MSG_NOSIGNAL)

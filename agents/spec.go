@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"bellhop/agents/guard"
 	"bellhop/scheduler"
 )
 
@@ -60,6 +61,9 @@ type Config struct {
 	// Guard is the program that is run as guard, with its first arguments. Its
 	// argv[0] is guard.Name in any case.
 	Guard []string
+	// Heir is what a guard becomes when this process is dead, and nothing lives
+	// of what it guarded for that instance. Nil: it ends.
+	Heir func(scheduler.InstanceID) guard.Heir
 	// Stderr gets ECHO text and `DEBUG <child>: …`, one Write per line. A
 	// Write that waits holds up the child that spoke.
 	Stderr io.Writer

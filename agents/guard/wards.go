@@ -38,6 +38,9 @@ type wards struct {
 
 	packet [1 + PacketRequest]byte // the last one that came
 
+	heir     Heir
+	orphaned bool // the scheduler has closed the socket, or is dead
+
 	left  bool // children of ours live, or may
 	over  bool // the scheduler is gone, or we were told to end: no more wards
 	sweep time.Time
@@ -45,9 +48,18 @@ type wards struct {
 
 // runWards guards until the scheduler is gone and all its wards are dead.
 func runWards() int {
-	defer enterCgroup()()
+	leave := enterCgroup()
 	g := &wards{socket: socketFD, byLink: map[int32]*ward{}, byAgent: map[int]*ward{}, byTag: map[uint64]*ward{},
 		own: ownTag()}
+	code := g.run()
+	leave()
+	if g.orphaned {
+		g.heir.become()
+	}
+	return code
+}
+
+func (g *wards) run() int {
 	signal.Notify(make(chan os.Signal, 1), others...) // caught and dropped; an exec makes them what they were
 	var err error
 	if g.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
@@ -139,7 +151,11 @@ func (g *wards) receive() {
 	case err == syscall.EAGAIN || err == syscall.EINTR:
 		return
 	case err != nil || n == 0:
+		g.orphaned = true
 		g.endAll(SchedulerGone)
+		return
+	case g.packet[0] == NewHeir:
+		g.heir = decodeHeir(g.packet[1:n])
 		return
 	}
 	files := rights(oob[:oobn])

@@ -34,7 +34,7 @@ const setUp = "Set up:"
 func groups() []group {
 	return []group{
 		{"Run:", []func(*cli.App) *cobra.Command{
-			serve.Command, serve.ReloadCommand, demo.Command, dev.Command, demo.AgentCommand,
+			serve.Command, serve.ReloadCommand, serve.BuryCommand, demo.Command, dev.Command, demo.AgentCommand,
 		}},
 		{"Submit and change jobs:", []func(*cli.App) *cobra.Command{
 			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.EditCommand,

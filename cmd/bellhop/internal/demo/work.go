@@ -30,7 +30,7 @@ func workDemo(
 	}
 	c.Listen = "" // it has no pages
 	s.show("starting the scheduler")
-	i, err := serve.Start(c, url, nil, func() {}, s, log)
+	i, err := serve.Start(c, url, nil, func() {}, nil, s, log)
 	if err != nil {
 		return j, err
 	}

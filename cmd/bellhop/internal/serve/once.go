@@ -208,7 +208,7 @@ func (o *once) start(ctx context.Context, where cli.Database) (*Instance, error)
 		o.atEnd(helper.Stop)
 		helper.Hold(time.Now().Format(time.RFC3339) + " it was just starting, and ran nothing\n")
 	}
-	i, err := Start(o.c, where.URL, o.stop, o.outage.Back, o.app.Stderr, o.log)
+	i, err := Start(o.c, where.URL, o.stop, o.outage.Back, heirsOf(where), o.app.Stderr, o.log)
 	if err != nil {
 		return nil, err
 	}

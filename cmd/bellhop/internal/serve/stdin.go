@@ -89,7 +89,7 @@ func serveStdin(
 			return asker
 		}
 	}
-	q.tree = startTree(c, a.Stderr, log, database, commands{}, actors.Config{
+	q.tree = startTree(c, a.Stderr, log, database, commands{}, nil, actors.Config{
 		Queue: q.queue, Holdings: q.queue, Records: q.queue, Registry: q.queue, Reaper: q.queue, Reports: q.queue,
 		Maintenance: q.queue, HostStates: q.queue, Bell: q.queue, Gate: q.queue, Queries: q.queue,
 	})

@@ -50,9 +50,9 @@ type Instance struct {
 
 // Start wires the ports of package actors to what implements them, and
 // starts the tree. It and client/worker/wire.go are the places that see both. back is told whenever the
-// database has answered a heartbeat.
+// database has answered a heartbeat. A database that ends with this process needs no heir; then it is nil.
 func Start(
-	c config.Config, url string, stop func(scheduler.Stop), back func(), stderr io.Writer, log *slog.Logger,
+	c config.Config, url string, stop func(scheduler.Stop), back func(), heir heirs, stderr io.Writer, log *slog.Logger,
 ) (*Instance, error) {
 	here := machine.This()
 	c = withRows(c)
@@ -88,7 +88,7 @@ func Start(
 	}
 	p.Courier = messages
 	p.Lookout = newLookout(c, d.direct, i.telemetry)
-	tree := startTree(c, stderr, log, d.asker, commands{d.attacher}, p)
+	tree := startTree(c, stderr, log, d.asker, commands{d.attacher}, heir, p)
 	i.System, i.launcher = tree.System, tree.launcher
 	return i, i.telemetry.watch(i.System, d.metrics)
 }
@@ -127,12 +127,13 @@ func withRows(c config.Config) config.Config {
 // ports. database opens the sessions of agents that may say DB:.
 func startTree(
 	c config.Config, stderr io.Writer, log *slog.Logger, database func() agents.Database, attached commands,
-	p actors.Config,
+	heir heirs, p actors.Config,
 ) launched {
 	// The launcher and the tree need each other: agents speak only when the tree
 	// has started them.
 	var system atomic.Pointer[actors.System]
 	launcher := agents.NewLauncher(agents.Config{Specs: fleet.Specs(c), Connect: fleet.Connects(c), Stderr: stderr,
+		Heir: heir,
 		Log: func(list []scheduler.Entry) {
 			if s := system.Load(); s != nil {
 				s.Say(list)
