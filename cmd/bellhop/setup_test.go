@@ -14,7 +14,8 @@ import (
 func TestMigrate_PlansThenDoesThenHasNothingToDo(t *testing.T) {
 	t.Parallel()
 	s := &harness{t: t, url: pgtest.URL(t)}
-	has(t, s.ok("migrate", "--plan"), "-- 0048_baseline", "create table bellhop.jobqueue", "-- ring.sql")
+	has(t, s.ok("migrate", "--plan"), "-- 0048_baseline", "create table bellhop.jobqueue", "-- ring.sql",
+		"-- To go back: install the older binary")
 	s.fails(cli.ExitSchema, "bellhop migrate", "ls") // the plan changed nothing
 	has(t, s.ok("migrate"), "done: 0048_baseline", "done: ring.sql")
 	has(t, s.ok("migrate"), "nothing to do")

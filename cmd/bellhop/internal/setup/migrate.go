@@ -66,8 +66,11 @@ func bringUp(ctx context.Context, a *cli.App, planOnly bool, compat string) erro
 		if err != nil {
 			return err
 		}
-		return printSteps(ctx, a, conn, plan, append(steps, more...),
-			func(s migrate.Step) string { return "-- " + s.Name + takesAway(s) + "\n" + s.Text })
+		if err := printSteps(ctx, a, conn, plan, append(steps, more...),
+			func(s migrate.Step) string { return "-- " + s.Name + takesAway(s) + "\n" + s.Text }); err != nil || a.JSON() {
+			return err
+		}
+		return a.Printf("%s", goingBack(steps))
 	}
 	// Two concurrent migrations meet at a lock of their sessions.
 	if is, err := cli.Pooled(ctx, conn); err != nil {
@@ -89,6 +92,23 @@ func bringUp(ctx context.Context, a *cli.App, planOnly bool, compat string) erro
 		steps = append(steps, s)
 	}
 	return printSteps(ctx, a, conn, plan, steps, func(s migrate.Step) string { return "done: " + s.Name + "\n" })
+}
+
+// goingBack says what a rollback of the binary needs after these steps. Without a step of another version it is nothing
+// that this plan changes.
+func goingBack(steps []migrate.Step) string {
+	from := 0
+	for _, s := range steps {
+		if s.WorksFrom == 0 {
+			s.WorksFrom = s.Version
+		}
+		from = max(from, s.WorksFrom)
+	}
+	if from == 0 {
+		return ""
+	}
+	return fmt.Sprintf("-- To go back: install the older binary; the schema stays. "+
+		"A binary of a schema version below %d cannot be started.\n", from)
 }
 
 // takesAway says which binaries cannot be started any more after a step. One that runs goes on.
