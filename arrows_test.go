@@ -131,6 +131,7 @@ var arrows = []arrow{
 	{"examples/order/client", []string{"client"}, "the same with the client, which is there for apps"},
 	{"examples/everyday", []string{"client"}, "what an app does every day, in under 40 lines"},
 	{"examples/order/agent", []string{"client/agent"}, "and its agent, with what is there for agents"},
+	{"simulation", nil, "tests only: whole instances on a model of the database, in virtual time"},
 	{"scripts", nil, "tools of the makefile"},
 	{"scripts/pg-download", []string{"pgdev"}, "what --pg-download does, before there is a program that has the flag"},
 }
