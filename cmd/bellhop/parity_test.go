@@ -79,16 +79,6 @@ func TestGrammar_EveryFaceHasEveryField(t *testing.T) {
 	}
 }
 
-// A step has each field of a submission, or the grammar says why it has not.
-func TestGrammar_AStepHasTheFieldsOfASubmission(t *testing.T) {
-	t.Parallel()
-	own := append(grammar.Submission.Names(grammar.File), "name") // an app's job has a key
-	slices.Sort(own)
-	if step := grammar.Step.Names(grammar.File); !slices.Equal(step, own) {
-		t.Errorf("a step has %q, and of a submission it has %q", step, own)
-	}
-}
-
 // The clients of the examples have the arguments of bellhop.submit.
 func TestGrammar_ClientsOfOtherLanguages(t *testing.T) {
 	t.Parallel()

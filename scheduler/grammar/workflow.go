@@ -49,43 +49,57 @@ var Workflow = Object{
 	},
 }
 
-// Step is a job of each run.
+// Step is a job of each run. It has the fields of a submission, but for those that say Without[File].
 var Step = Object{
-	Name:  "A step",
-	Says:  "An element of `steps`. A template has the same fields but `name` and `after`",
-	Part:  "step",
-	Faces: []Face{File},
-	Fields: []Field{
-		{
-			Name: "name", Kind: Word, Needed: true,
-			Pattern: namePattern, Most: nameMost, Wrong: nameWrong, Hint: nameHint,
-			Says: "The name, which no other step of the workflow has",
-		},
-		ofStep("type", func(f *Field) { f.MostBytes = 0 }),
-		ofStep("args", func(*Field) {}),
-		ofStep("msq", func(*Field) {}),
-		{
-			Name: "after", Kind: Words, One: true, Example: "[fetch]", Default: "the step before it, if no step of the workflow has after",
-			Says: "The steps that it needs",
-		},
-		ofStep("run_on", func(f *Field) { f.MostBytes = 0 }), // a parameter may stand for more than it makes
-		ofStep("priority", func(*Field) {}),
-		ofStep("vars", func(f *Field) { f.Example = "vars: {USERID: 7}" }),
-		ofStep("locks", func(f *Field) { f.Example = `["customer:7=exclusive"]` }),
-		ofStep("max_attempts", func(*Field) {}),
-		ofStep("timeout", func(*Field) {}),
-		ofStep("on_failure", func(f *Field) {
-			f.Choices, f.Says = []string{"fail", "run"}, "Its reaction if a step that it needs fails"
-		}),
+	Name:   "A step",
+	Says:   "An element of `steps`. A template has the same fields but `name` and `after`",
+	Part:   "step",
+	Faces:  []Face{File},
+	Fields: stepFields(),
+}
+
+// stepName and stepAfter are the fields that a step has of its own: an app's job has a key, and needs jobs by id.
+var (
+	stepName = Field{
+		Name: "name", Kind: Word, Needed: true,
+		Pattern: namePattern, Most: nameMost, Wrong: nameWrong, Hint: nameHint,
+		Says: "The name, which no other step of the workflow has",
+	}
+	stepAfter = Field{
+		Name: "after", Kind: Words, One: true, Example: "[fetch]",
+		Default: "the step before it, if no step of the workflow has after",
+		Says:    "The steps that it needs",
+	}
+)
+
+// ofStep are the fields of a submission that a step has with other words or bounds.
+var ofStep = map[string]func(*Field){
+	"type":   func(f *Field) { f.MostBytes = 0 },
+	"run_on": func(f *Field) { f.MostBytes = 0 }, // a parameter may stand for more than it makes
+	"vars":   func(f *Field) { f.Example = "vars: {USERID: 7}" },
+	"locks":  func(f *Field) { f.Example = `["customer:7=exclusive"]` },
+	"on_failure": func(f *Field) {
+		f.Choices, f.Says = []string{"fail", "run"}, "Its reaction if a step that it needs fails"
 	},
 }
 
-// ofStep is a field of a submission as a step has it.
-func ofStep(name string, change func(*Field)) Field {
-	f := Submission.Field(name)
-	f.Without, f.Usage = nil, ""
-	change(&f)
-	return f
+// stepFields are a step's own, and those of a submission as a step has them. after stands behind the work.
+func stepFields() []Field {
+	list := []Field{stepName}
+	for _, f := range Submission.Fields {
+		if f.Without[File] != "" || f.Name == stepAfter.Name {
+			continue
+		}
+		if change := ofStep[f.Name]; change != nil {
+			change(&f)
+		}
+		f.Without, f.Usage = nil, ""
+		list = append(list, f)
+		if f.Name == "msq" {
+			list = append(list, stepAfter)
+		}
+	}
+	return list
 }
 
 // clocked are the kinds of sensors whose starts at_most bounds: all but cron, which has times of its own.
