@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"bellhop/scheduler/grammar"
@@ -13,12 +14,7 @@ import (
 // in own takes precedence.
 func (r *reader) fields(o grammar.Object, into any, own map[string]func(node, string)) []field {
 	var list []field
-	struc := reflect.ValueOf(into).Elem()
-	at := map[string]reflect.Value{}
-	for n := range struc.NumField() {
-		name, _, _ := strings.Cut(struc.Type().Field(n).Tag.Get("json"), ",")
-		at[name] = struc.Field(n)
-	}
+	at := byName(reflect.ValueOf(into).Elem())
 	for _, f := range o.Fields {
 		read := own[f.Name]
 		if read == nil {
@@ -27,6 +23,28 @@ func (r *reader) fields(o grammar.Object, into any, own map[string]func(node, st
 		list = append(list, field{name: f.Name, required: f.Needed, read: read})
 	}
 	return list
+}
+
+// byName are the fields of a struct by their names in JSON.
+func byName(struc reflect.Value) map[string]reflect.Value {
+	at := map[string]reflect.Value{}
+	for f := range struc.Type().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at[name] = struc.FieldByIndex(f.Index)
+	}
+	return at
+}
+
+// pairsOf are the fields of an object that have a value, as a file has them; always names those that stand there
+// without one, too.
+func pairsOf(o grammar.Object, v any, always ...string) pairs {
+	m, at := pairs{}, byName(reflect.ValueOf(v))
+	for _, f := range o.Fields {
+		value := at[f.Name]
+		empty := value.IsZero() || (value.Kind() == reflect.Slice || value.Kind() == reflect.Map) && value.Len() == 0
+		m.add(f.Name, value.Interface(), f.Needed || !empty || slices.Contains(always, f.Name))
+	}
+	return m
 }
 
 // valueOf reads one field. A field that the struct lacks, or has with another type, is a programming error, and panics.

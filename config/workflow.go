@@ -206,34 +206,17 @@ func WriteWorkflow(d workflow.Definition) ([]byte, error) {
 		doc.add("sensor", sensorPairs(d.Sensor), true)
 	}
 	doc.add("parameters", d.Parameters, len(d.Parameters) > 0)
-	var steps []pairs
-	alone := len(workflow.Roots(d.Steps)) == len(d.Steps) && len(d.Steps) > 1 // else they would be a chain
+	var always []string
+	if len(d.Steps) > 1 && len(workflow.Roots(d.Steps)) == len(d.Steps) { // else they would be a chain
+		always = []string{"after"}
+	}
+	var steps, notices []pairs
 	for _, s := range d.Steps {
-		m := pairs{}
-		m.add("name", s.Name, true)
-		m.add("type", s.Type, true)
-		m.add("args", s.Args, s.Args != nil)
-		m.add("msq", s.MSQ, s.MSQ != nil)
-		m.add("after", append([]string{}, s.After...), len(s.After) > 0 || alone)
-		m.add("run_on", s.RunOn, s.RunOn != "")
-		m.add("priority", s.Priority, s.Priority != 0)
-		m.add("vars", s.Vars, len(s.Vars) > 0)
-		m.add("locks", s.Locks, len(s.Locks) > 0)
-		m.add("max_attempts", s.MaxAttempts, s.MaxAttempts > 0)
-		m.add("timeout", s.Timeout.String(), s.Timeout > 0)
-		m.add("on_failure", s.OnFailure, s.OnFailure != "")
-		steps = append(steps, m)
+		steps = append(steps, pairsOf(grammar.Step, s, always...))
 	}
 	doc.add("steps", steps, true)
-	var notices []pairs
 	for _, n := range d.Notify {
-		m := pairs{}
-		m.add("when", n.When, len(n.When) > 0)
-		m.add("mail", n.Mail, len(n.Mail) > 0)
-		m.add("webhook", n.Webhook, n.Webhook != "")
-		m.add("command", n.Command, len(n.Command) > 0)
-		m.add("unless_success_within", n.UnlessSuccessWithin.String(), n.UnlessSuccessWithin > 0)
-		notices = append(notices, m)
+		notices = append(notices, pairsOf(grammar.Notice, n))
 	}
 	doc.add("notify", notices, len(notices) > 0)
 	var out bytes.Buffer
@@ -259,6 +242,10 @@ func (p *pairs) add(key string, value any, there bool) {
 		value = list
 	case *string:
 		value = *v
+	case workflow.Duration:
+		value = v.String()
+	case []string:
+		value = append([]string{}, v...) // nil would be written as null
 	case map[string]string:
 		m := pairs{}
 		for _, key := range slices.Sorted(maps.Keys(v)) {

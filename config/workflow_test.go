@@ -177,6 +177,10 @@ func TestWriteWorkflow_IsReadAgain(t *testing.T) {
 				}
 			}
 			s.Priority, s.MaxAttempts = rapid.IntRange(-20, 19).Draw(t, "priority"), rapid.IntRange(0, 3).Draw(t, "attempts")
+			if rapid.Bool().Draw(t, "all") {
+				s.RunOn, s.Vars, s.Locks = value.Draw(t, "run_on")+"h", map[string]string{"A": "", "B": "7"}, []string{"big", "db:a=shared"}
+				s.Timeout, s.OnFailure = workflow.Duration(90*time.Minute), "run"
+			}
 			d.Steps = append(d.Steps, s)
 		}
 		text, err := WriteWorkflow(d)
