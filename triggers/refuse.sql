@@ -29,11 +29,12 @@ as $$
 declare
   rule text;
 begin
-  -- In the order in which PostgreSQL tested the CHECKs: that of their names.
+  -- In the order in which PostgreSQL tested the CHECKs: that of their names. `make generate` writes the lines about one
+  -- field, with their hints and conditions, from the bounds in scheduler/grammar; lines about several are by hand. An
+  -- index holds a key, a type beside a lock's name, and a run_on beside the type: hence their bounds in bytes.
   rule := case
     when not (strpos(new.args, e'\n') = 0 and strpos(new.args, e'\r') = 0) then 'args_one_line'
     when not (new.args is null or new.msq is null) then 'args_or_msq'
-    -- an index holds no more
     when not (new.key <> '' and length(new.key) <= 1000 and octet_length(new.key) <= 2600) then 'key_not_empty'
     when not (new.locks is null or bellhop.locks_ok(new.locks)) then 'locks_well_formed'
     when not (new.max_attempts >= 1) then 'max_attempts'
@@ -43,11 +44,10 @@ begin
     when not (new.priority between -20 and 19) then 'priority_range'
     when not (new.repeat in ('once', 'until_empty')) then 'repeat_known'
     when not (new.repeat is null or new.msq is not null) then 'repeat_needs_msq'
-    when not (new.run_on <> '' and octet_length(new.run_on) <= 1000) then 'run_on_not_empty' -- an index holds it beside the type
+    when not (new.run_on <> '' and octet_length(new.run_on) <= 1000) then 'run_on_not_empty'
     when not (new.timeout > interval '0') then 'timeout_positive'
-    when not (new.type <> '' and octet_length(new.type) <= 500) then 'type_named' -- indexes hold it beside a lock's name
-    when not (new.vars is null or (jsonb_typeof(new.vars) = 'object'
-              and not jsonb_path_exists(new.vars, 'strict $.* ? (@.type() != "string")'))) then 'vars_are_strings'
+    when not (new.type <> '' and octet_length(new.type) <= 500) then 'type_named'
+    when not (new.vars is null or (jsonb_typeof(new.vars) = 'object' and not jsonb_path_exists(new.vars, 'strict $.* ? (@.type() != "string")'))) then 'vars_are_strings'
   end;
   if rule is null then
     return new;
@@ -58,18 +58,18 @@ begin
     hint = case rule
       when 'args_one_line' then e'An agent reads one line: write the break as JSON does (\\n), or what is long into a table that args name.'
       when 'args_or_msq' then 'Give args, or msq: the rows of a query are what its agent is given.'
-      when 'key_not_empty' then 'A key has 1 to 1000 letters, and 2600 bytes at the most; NULL is none.'
+      when 'key_not_empty' then 'Write 1 to 1000 characters, at most 2600 bytes; NULL is none.'
       when 'locks_well_formed' then 'A lock is level:name=exclusive, level:name=shared, or big; the name is * for all, ? for one that is not known yet.'
-      when 'max_attempts' then 'It is tried once with 1; write that, or more.'
+      when 'max_attempts' then 'Write 1 or more.'
       when 'msq_not_empty' then 'Write a query, or NULL.'
       when 'on_failure_known' then 'Write fail, block or run.'
       when 'priority_name' then 'Letters and digits; its number goes into priority.'
       when 'priority_range' then 'Write a number from -20 (first) to 19 (last).'
       when 'repeat_known' then 'Write once or until_empty.'
       when 'repeat_needs_msq' then 'It is for jobs with a query (msq).'
-      when 'run_on_not_empty' then 'Name a host, or what one serves, in 1000 bytes at the most; NULL is anywhere.'
+      when 'run_on_not_empty' then 'Write 1 to 1000 bytes; NULL is any host.'
       when 'timeout_positive' then 'Write an interval such as ''90 s''; NULL is none.'
-      when 'type_named' then 'A type has 1 to 500 bytes. Write a shorter one, and the rest into args.'
+      when 'type_named' then 'Write 1 to 500 bytes.'
       when 'vars_are_strings' then 'Write an object of texts: {"NAME": "value"}.'
     end;
 end
@@ -79,9 +79,15 @@ $$;
 -- columns are only looked for here; the function tests them.
 create or replace trigger _000_refuse_insert before insert on bellhop.jobqueue
   for each row when (
-    new.type = '' or octet_length(new.type) > 500 or strpos(new.args, e'\n') > 0 or strpos(new.args, e'\r') > 0
-    or new.priority not between -20 and 19 or new.max_attempts < 1 or new.on_failure not in ('fail', 'block', 'run')
-    or new.key = '' or length(new.key) > 1000 or octet_length(new.key) > 2600 or new.run_on = '' or octet_length(new.run_on) > 1000 or new.timeout <= interval '0'
+    new.type = '' or octet_length(new.type) > 500
+    or new.run_on = '' or octet_length(new.run_on) > 1000
+    or new.key = '' or length(new.key) > 1000 or octet_length(new.key) > 2600
+    or new.priority not between -20 and 19
+    or new.max_attempts < 1
+    or new.timeout <= interval '0'
+    or new.on_failure not in ('fail', 'block', 'run')
+    -- by hand
+    or strpos(new.args, e'\n') > 0 or strpos(new.args, e'\r') > 0
     or new.msq is not null or new.repeat is not null or new.priority_name is not null or new.locks is not null or new.vars is not null)
   execute function bellhop.refuse();
 

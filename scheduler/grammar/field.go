@@ -66,7 +66,9 @@ type Field struct {
 	// of a text. 0: no bound but the kind's.
 	Least, Most, MostBytes int
 	Default                string // in words; empty: no value
-	Example                string
+	// Call marks an argument of bellhop.submit that is not a column of the queue.
+	Call    bool
+	Example string
 	// Without names the faces that leave the field out, each with the reason.
 	Without map[Face]string
 }
@@ -143,11 +145,16 @@ func (f Field) Help() string {
 func (f Field) tail() string {
 	var tail string
 	if len(f.Choices) > 0 {
-		last := len(f.Choices) - 1
-		tail = ": " + strings.Join(f.Choices[:last], ", ") + " or " + f.Choices[last]
+		tail = ": " + either(f.Choices)
 	}
 	if f.Default != "" {
 		tail += " (default: " + f.Default + ")"
 	}
 	return tail
+}
+
+// either lists words: a, b or c.
+func either(list []string) string {
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " or " + list[last]
 }

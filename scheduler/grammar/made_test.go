@@ -16,6 +16,7 @@ func TestMade_FilesAreCurrent(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{
 		"../../sql/functions/definition_keys.sql": grammar.DefinitionKeys(),
+		"../../triggers/refuse.sql":               grammar.Refuse(textOf(t, "../../triggers/refuse.sql")),
 		"../../docs/reference.md":                 grammar.Reference(),
 		"../../examples/everyday/bellhop.py":      withColumns(t, "../../examples/everyday/bellhop.py", "    ", `"%s": "%s"`),
 		"../../examples/everyday/bellhop.js":      withColumns(t, "../../examples/everyday/bellhop.js", "  ", `%s: '%s'`),
@@ -34,15 +35,20 @@ func TestMade_FilesAreCurrent(t *testing.T) {
 // withColumns is a client's file with its list of columns made again.
 func withColumns(t *testing.T, file, indent, format string) string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, begins := strings.Cut(string(text), "COLUMNS = {\n")
+	head, rest, begins := strings.Cut(textOf(t, file), "COLUMNS = {\n")
 	_, tail, ends := strings.Cut(rest, "}\n")
 	if !begins || !ends {
 		t.Fatalf("%s has no COLUMNS", file)
 	}
 	columns := indent + strings.ReplaceAll(grammar.Columns(format), "\n", "\n"+indent)
 	return head + "COLUMNS = {\n" + columns + "\n}\n" + tail
+}
+
+func textOf(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

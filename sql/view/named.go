@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"bellhop/scheduler/grammar"
 )
 
 // columnsOf are the columns of a row type, in the words of a query that calls their view j. A query says {columns}.
@@ -93,9 +95,6 @@ func instant(at *time.Time) any {
 	return at
 }
 
-// alone are the arguments of bellhop.submit that are not columns of jobqueue: such a job is submitted alone.
-var alone = []string{"after", "after_keys", "wanted", "once", "per", "replace", "batch"}
-
 // Copied are the columns that CopyRow fills.
 var Copied = func() (columns []string) {
 	for _, a := range copiedArguments {
@@ -105,7 +104,7 @@ var Copied = func() (columns []string) {
 }()
 
 var copiedArguments = slices.DeleteFunc(argumentsOf[Submission](), func(a argument) bool {
-	return slices.Contains(alone, a.name) || a.kind == "in"
+	return grammar.Submission.Field(a.name).Call || a.kind == "in"
 })
 
 // CopyRow is a job as a row of Copied. COPY takes NULL at its word: what has a default is said.
