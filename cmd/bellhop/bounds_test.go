@@ -70,6 +70,21 @@ func TestGrammar_BoundsAreThoseOfSQL(t *testing.T) {
 	}
 }
 
+// A field of a definition that bounds its characters, and no pattern, is held against the bound by both readers alike.
+func TestGrammar_CharactersAreCountedWithoutAPattern(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	f := grammar.Field{Name: "payer", Kind: grammar.Word, Most: 3}
+	for text, want := range map[string]string{"ääá": "", "äáäb": "payer has 4 characters, and may have 3"} {
+		is, _ := f.Text(text)
+		of, err := collectText(t, s.conn, `select coalesce(bellhop.bound_fault(to_jsonb($1::text), $2, null, null, null, $3, null, null, null), '')`,
+			text, f.Name, f.Most)
+		if err != nil || is != want || of[0] != want {
+			t.Errorf("%s: %q in Go, %q in SQL (%v), want %q", text, is, of, err, want)
+		}
+	}
+}
+
 // Both readers of a definition find the same values out of bounds, field by field.
 func TestGrammar_DefinitionsHaveTheSameBoundsInFilesAndSQL(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,8 @@ func (f Field) Text(text string) (wrong, hint string) {
 		f.Pattern != nil && !f.Pattern.MatchString(text),
 		f.Pattern != nil && f.Most > 0 && utf8.RuneCountInString(text) > f.Most:
 		return strings.ReplaceAll(f.wrong(), "%s", strconv.Quote(text)), f.instead()
+	case f.Most > 0 && utf8.RuneCountInString(text) > f.Most:
+		return fmt.Sprintf("%s has %d characters, and may have %d", f.Name, utf8.RuneCountInString(text), f.Most), ""
 	case f.MostBytes > 0 && len(text) > f.MostBytes:
 		return fmt.Sprintf("%s has %d bytes, and may have %d", f.Name, len(text), f.MostBytes), ""
 	}

@@ -56,6 +56,7 @@ begin
     when 'string' then
       case when v #>> '{}' <> all (choices) or v #>> '{}' !~ pattern or pattern is not null and length(v #>> '{}') > most
            then replace(wrong, '%s', to_json(v #>> '{}')::text) || '; ' || hint
+           when length(v #>> '{}') > most then format('%s has %s characters, and may have %s', key, length(v #>> '{}'), most)
            when octet_length(v #>> '{}') > bytes then format('%s has %s bytes, and may have %s', key, octet_length(v #>> '{}'), bytes) end
     when 'number' then
       case when (v #>> '{}')::numeric not between lowest and most and not (v #>> '{}' = '0' and lowest > 0)
