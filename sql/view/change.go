@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,38 +21,6 @@ var (
 )
 
 var submitArguments = argumentsOf[Submission]()
-
-// Submission is a job to be. Nil and zero fields are left to the defaults of bellhop.submit. Its fields are the
-// function's arguments; spans of time begin now on the database's clock.
-type Submission struct {
-	Type         scheduler.TypeName `json:"type"`
-	Args         *string            `json:"-" sql:"args"` // as the caller's form has it: text, or JSON
-	MSQ          *string            `json:"msq,omitempty"`
-	Repeat       *string            `json:"repeat,omitempty"`
-	RunOn        *string            `json:"run_on,omitempty"`
-	Key          *string            `json:"key,omitempty"`
-	Priority     int                `json:"priority,omitempty"`
-	PriorityName *string            `json:"priority_name,omitempty"`
-	RunAt        *time.Time         `json:"run_at,omitempty"`
-	RunIn        *time.Duration     `json:"-" sql:"run_at,in"` // if RunAt is nil
-	Held         bool               `json:"held,omitempty"`
-	Vars         map[string]string  `json:"vars,omitempty"`
-	Locks        []string           `json:"locks,omitempty"`
-	Reasons      []string           `json:"reasons,omitempty"`      // tags that filters know it by
-	MaxAttempts  int32              `json:"max_attempts,omitempty"` // 0: as its type says
-	Timeout      *time.Duration     `json:"-" sql:"timeout,span"`
-	OnFailure    *string            `json:"on_failure,omitempty"`
-	After        []scheduler.JobID  `json:"after,omitempty"`      // what it needs, by id
-	AfterKeys    []string           `json:"after_keys,omitempty"` // and by key
-	Wanted       []string           `json:"wanted,omitempty"`     // the outcomes wanted of those; nil: succeeded
-	NotAfter     *time.Time         `json:"not_after,omitempty"`  // it expires when it has not begun by then
-	NotAfterIn   *time.Duration     `json:"-" sql:"not_after,in"`
-	Once         *string            `json:"once,omitempty"`        // how long its key is taken; nil: ever
-	Per          *time.Duration     `json:"-" sql:"per,span"`      // its key is that of a period
-	Replace      bool               `json:"replace,omitempty"`     // what waits under its key gets this content
-	Batch        *scheduler.JobID   `json:"batch,omitempty"`       // the job of its batch, which needs it
-	Traceparent  *string            `json:"traceparent,omitempty"` // the submitter's context; nil: a trace of its own
-}
 
 // Submit adds a job and gives its id; a key that exists with the same content
 // gives the id of the job that has it. What the queue refuses is an error with
