@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/workflow"
@@ -14,7 +13,7 @@ import (
 // in own takes precedence.
 func (r *reader) fields(o grammar.Object, into any, own map[string]func(node, string)) []field {
 	var list []field
-	at := byName(reflect.ValueOf(into).Elem())
+	at := grammar.ByName(reflect.ValueOf(into).Elem())
 	for _, f := range o.Fields {
 		read := own[f.Name]
 		if read == nil {
@@ -25,20 +24,10 @@ func (r *reader) fields(o grammar.Object, into any, own map[string]func(node, st
 	return list
 }
 
-// byName are the fields of a struct by their names in JSON.
-func byName(struc reflect.Value) map[string]reflect.Value {
-	at := map[string]reflect.Value{}
-	for f := range struc.Type().Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		at[name] = struc.FieldByIndex(f.Index)
-	}
-	return at
-}
-
 // pairsOf are the fields of an object that have a value, as a file has them; always names those that stand there
 // without one, too.
 func pairsOf(o grammar.Object, v any, always ...string) pairs {
-	m, at := pairs{}, byName(reflect.ValueOf(v))
+	m, at := pairs{}, grammar.ByName(reflect.ValueOf(v))
 	for _, f := range o.Fields {
 		value := at[f.Name]
 		empty := value.IsZero() || (value.Kind() == reflect.Slice || value.Kind() == reflect.Map) && value.Len() == 0

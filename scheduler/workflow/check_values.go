@@ -3,7 +3,6 @@ package workflow
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"bellhop/scheduler/grammar"
 )
@@ -42,14 +41,8 @@ func (c *check) values(o grammar.Object, step int, before string, part any) {
 
 // valueOf is the value of a field of a part of a definition, by its name in JSON; given is false for an empty one.
 func valueOf(part any, name string) (v reflect.Value, given bool) {
-	of := reflect.ValueOf(part)
-	for i := range of.NumField() {
-		if key, _, _ := strings.Cut(of.Type().Field(i).Tag.Get("json"), ","); key == name {
-			v = reflect.Indirect(of.Field(i))
-			return v, v.IsValid() && !v.IsZero() && !(v.Kind() == reflect.Slice && v.Len() == 0)
-		}
-	}
-	return v, false
+	v = reflect.Indirect(grammar.ByName(reflect.ValueOf(part))[name])
+	return v, v.IsValid() && !v.IsZero() && !(v.Kind() == reflect.Slice && v.Len() == 0)
 }
 
 // kinds are the kinds that a sensor has: one, if it is right.

@@ -15,6 +15,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
+	"bellhop/scheduler/grammar"
 	"bellhop/sql/view"
 )
 
@@ -86,12 +87,13 @@ func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error)
 	return job, nil
 }
 
-// columns are the printed lines of a job, one for each value that is set.
-type columns []string
+// columns are the printed lines of a job, one for each value that is set; names are those that have a line if they are.
+type columns struct{ lines, names []string }
 
 func (c *columns) line(name, value string) {
+	c.names = append(c.names, name)
 	if value != "" {
-		*c = append(*c, fmt.Sprintf("%-17s %s", name, cli.Clean(value)))
+		c.lines = append(c.lines, fmt.Sprintf("%-17s %s", name, cli.Clean(value)))
 	}
 }
 
@@ -102,7 +104,8 @@ func printJob(a *cli.App, j shownJob) error {
 	c.course(j)
 	c.line("on_failure", j.OnFailure)
 	c.line("traceparent", cli.Text(j.Traceparent))
-	if err := a.Printf("%s\n", strings.Join(c, "\n")); err != nil {
+	c.others(grammar.Submission, j.JobRow)
+	if err := a.Printf("%s\n", strings.Join(c.lines, "\n")); err != nil {
 		return err
 	}
 	if err := printAttempts(a, j.Attempts, j.Lost); err != nil {
@@ -112,6 +115,13 @@ func printJob(a *cli.App, j shownJob) error {
 		return err
 	}
 	return printItems(a, j.Items)
+}
+
+// others prints what else was submitted.
+func (c *columns) others(o grammar.Object, row any) {
+	for _, f := range o.Others(row, c.names...) {
+		c.line(f.Name, f.Text)
+	}
 }
 
 // order prints the job as it was submitted, and its state.
