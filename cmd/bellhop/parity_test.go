@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/spf13/cobra"
@@ -106,18 +108,64 @@ func TestGrammar_ClientsOfOtherLanguages(t *testing.T) {
 	}
 }
 
+// apart are fields that a job of all the others cannot have, or whose value lies in time.
+var apart = []string{"msq", "repeat", "key", "priority_name", "run_at", "not_after", "traceparent"}
+
+// whole are the columns of a job with all fields, by the examples of the grammar, in the ways to write it: as JSON, as
+// a client's Job, and as words of bellhop submit.
+func whole(t *testing.T) (row map[string]any, job client.Job, words []string) {
+	t.Helper()
+	row = map[string]any{}
+	for _, f := range grammar.Submission.Fields {
+		if f.Call || slices.Contains(apart, f.Name) {
+			continue
+		}
+		v := f.Sample()
+		if list, is := v.([]string); is { // more than one
+			v = append(list, map[string]string{"locks": "big", "reasons": "rate-limit:2:m"}[f.Name])
+		}
+		row[f.Name] = v
+		to := reflect.ValueOf(&job).Elem().FieldByName(f.In(grammar.Go))
+		given := []string{fmt.Sprint(v)}
+		switch of := v.(type) {
+		case []string:
+			given = of
+		case map[string]string:
+			given = []string{f.Example}
+		case string:
+			if f.Kind == grammar.Long {
+				d, err := time.ParseDuration(of)
+				if err != nil {
+					t.Fatal(err)
+				}
+				v = d
+			}
+		}
+		to.Set(reflect.ValueOf(v).Convert(to.Type()))
+		for _, word := range given {
+			if f.Without[grammar.Command] == "" {
+				word = "--" + f.In(grammar.Command) + "=" + word
+			}
+			words = append(words, word)
+		}
+	}
+	return row, job, words
+}
+
 // What an app in Go submits is, by each of the three ways, the row that SQL makes of it.
 func TestSubmission_GoAndFlagsMakeTheRowOfSQL(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
-	var want int64
-	if err := s.conn.QueryRow(t.Context(), `select bellhop.submit('t', 'x', run_on => 'h', priority_name => 'b7', locks => '{db:a=shared,big}',
-		reasons => '{import:1,rate-limit:2:m}', vars => '{"A": "1"}', max_attempts => 2, timeout => '90 s', on_failure => 'run')`).Scan(&want); err != nil {
+	row, job, words := whole(t)
+	text, err := json.Marshal(row)
+	if err != nil {
 		t.Fatal(err)
 	}
-	job := client.Job{Type: "t", Args: "x", RunOn: "h", PriorityName: "b7", Locks: []string{"db:a=shared", "big"},
-		Reasons: []string{"import:1", "rate-limit:2:m"}, Vars: map[string]string{"A": "1"},
-		MaxAttempts: 2, Timeout: 90e9, OnFailure: "run"}
+	var given []string
+	for name := range row {
+		given = append(given, name+" => r."+name)
+	}
+	s.sql("select bellhop.submit("+strings.Join(given, ", ")+") from jsonb_populate_record(null::bellhop.jobqueue, $1::text::jsonb) r", string(text))
 	c := client.New(s.conn)
 	if _, err := c.Submit(t.Context(), job); err != nil {
 		t.Fatal(err)
@@ -128,8 +176,7 @@ func TestSubmission_GoAndFlagsMakeTheRowOfSQL(t *testing.T) {
 	if _, err := c.SubmitManyIDs(t.Context(), slices.Values([]client.Job{job})); err != nil {
 		t.Fatal(err)
 	}
-	s.id("t", "x", "--run-on", "h", "--priority-name", "b7", "--lock", "db:a=shared", "--lock", "big", "--reason", "import:1",
-		"--reason", "rate-limit:2:m", "--var", "A=1", "--max-attempts", "2", "--timeout", "90s", "--on-failure", "run")
+	s.id(words...)
 	rows, err := collectText(t, s.conn, `select (to_jsonb(j) - '{id,txid,created_at,traceparent}'::text[])::text from bellhop.jobqueue j order by id`)
 	if err != nil || len(rows) != 5 {
 		t.Fatalf("%d rows, %v", len(rows), err)

@@ -1,6 +1,54 @@
 package store
 
-import "testing"
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"testing"
+
+	"bellhop/scheduler/grammar"
+)
+
+// Each field of a step is the column of its job, by the examples of the grammar.
+func TestWorkflow_EachFieldOfAStepIsAColumnOfItsJob(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	step := map[string]any{"name": "all"}
+	for _, f := range grammar.Step.Fields {
+		if f.Name != "name" && f.Name != "msq" && f.Name != "after" { // beside args there is no query
+			step[f.Name] = grammar.Submission.Field(f.Name).Sample()
+		}
+	}
+	text, err := json.Marshal(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.apply("w", "null", "["+string(text)+"]")
+	e.exec("select bellhop.workflow_run('w')")
+	delete(step, "name")
+	text, _ = json.Marshal(step)
+	if differ := e.one(`select string_agg(format('%s: %s, want %s', k, is_row -> k, want -> k), e'\n')
+		from (select to_jsonb(j) as is_row, to_jsonb(jsonb_populate_record(j, $1::text::jsonb)) as want from bellhop.jobqueue j where step = 'all') x,
+		     jsonb_object_keys($1::text::jsonb) k
+		where is_row -> k is distinct from want -> k`, string(text)); differ != "" {
+		t.Errorf("%s", differ)
+	}
+	if n := e.one("select count(*) from bellhop.jobqueue where step = 'all'"); n != "1" {
+		t.Errorf("%s jobs of the step", n)
+	}
+}
+
+// What a job is submitted with, its readers see.
+func TestJobRow_HasEachColumnOfASubmission(t *testing.T) {
+	t.Parallel()
+	seen := grammar.ByName(reflect.ValueOf(JobRow{}))
+	maps.Copy(seen, grammar.ByName(reflect.ValueOf(PayloadRow{})))
+	for _, f := range grammar.Submission.Fields {
+		if _, is := seen[f.Name]; !is && !f.Call {
+			t.Errorf("neither JobRow nor PayloadRow has %s", f.Name)
+		}
+	}
+}
 
 // What a step says of its job, its job has: filled in with the values of the run; and what it does not say is as in
 // any other job.

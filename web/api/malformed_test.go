@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bellhop/config"
+	"bellhop/scheduler/grammar"
 )
 
 // What cannot be a definition is refused in the same sentence whoever is given it: a file, the API, or PostgreSQL.
@@ -20,6 +21,10 @@ func TestWorkflows_WhatIsMalformedIsRefusedAlikeByFileAPIAndSQL(t *testing.T) {
 	const how = "write level:name=exclusive, level:name=shared, level:*=shared (all), level:?=shared (unknown), or big"
 	const explains = "; bellhop cron explain describes schedules"
 	long := strings.Repeat("x", 1025)
+	var keys []string
+	for _, f := range grammar.Step.Fields {
+		keys = append(keys, f.Name)
+	}
 	for _, x := range []struct{ fields, want string }{
 		{step(`"locks": ["customer7"]`), `lock "customer7", character 10: there is no colon after a level; ` + how},
 		{step(`"locks": ["customer:7"]`), `lock "customer:7", character 11: there is no = with a mode after the name; write customer:7=exclusive, or customer:7=shared`},
@@ -51,7 +56,7 @@ func TestWorkflows_WhatIsMalformedIsRefusedAlikeByFileAPIAndSQL(t *testing.T) {
 		{step(`"after": ["b"]`), `there is no step "b"; a step is named by its name`},
 		{step(`"after": ["a"]`), `step "a" cannot come after itself; leave it out`},
 		{step(`"vars": 7`), `steps[0].vars must hold names and values, not a number; write it like vars: {USERID: 7}`},
-		{step(`"wherever_it_is": 7`), `unknown key "wherever_it_is" in steps[0]; known are name, type, args, msq, after, run_on, priority, vars, locks, max_attempts, timeout, on_failure`},
+		{step(`"wherever_it_is": 7`), `unknown key "wherever_it_is" in steps[0]; known are ` + strings.Join(keys, ", ")},
 		{`"steps": [{"name": "a", "type": "command"}]`, `a step cannot be of type command, which no agent runs`},
 		{`"steps": [{"name": "a", "type": "t"}, {"name": "a", "type": "t"}]`, `there is a step "a" already, the 1st`},
 		{`"steps": [{"name": "a", "type": "t"}, {"name": "b", "type": "t", "after": ["a", "a"]}]`, `"a" is named twice; leave it out`},
