@@ -54,7 +54,8 @@ func New(migrations, scripts fs.FS) (Plan, error) {
 			return p, fmt.Errorf("migration %s: %w", s.Name, err)
 		}
 		if s.WorksFrom > s.Version {
-			return p, fmt.Errorf("migration %s says that it works from %04d, which comes after it", s.Name, s.WorksFrom)
+			return p, fmt.Errorf("migration %s says that it works from %04d, which comes after it; write an older one",
+				s.Name, s.WorksFrom)
 		}
 		p.numbered = append(p.numbered, s)
 	}
@@ -127,7 +128,9 @@ func worksFrom(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%q names no schema version", first)
+		return 0, fmt.Errorf("%q names no schema version; write %s0051: the schema of the oldest binary that may start "+
+			"after it, which is that of the last migration with such a line, unless this one takes something away",
+			first, worksFromLine)
 	}
 	return n, nil
 }
