@@ -16,13 +16,13 @@ var inGo = map[grammar.Kind]string{
 	grammar.ID: "*scheduler.JobID", grammar.IDs: "[]scheduler.JobID",
 }
 
-// submissionStruct is sql/store/submission.go.
+// submissionStruct is sql/view/submission.go.
 func submissionStruct(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(`// Code generated from scheduler/grammar by make generate. DO NOT EDIT.
 
-package store
+package view
 
 import (
 	"time"

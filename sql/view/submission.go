@@ -1,6 +1,6 @@
 // Code generated from scheduler/grammar by make generate. DO NOT EDIT.
 
-package store
+package view
 
 import (
 	"time"
