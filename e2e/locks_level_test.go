@@ -27,7 +27,7 @@ func TestLocks_ALevelThatIsRenamedWhileJobsHoldIt(t *testing.T) {
 		t.Error("the holder is stopped")
 	}
 	old.kill() // and what it had begins anew, where nobody knows the level
-	e.because(holder, "locks_malformed", `no level "db"`)
+	e.because(holder, "locks_malformed/level", `no level "db"`)
 	e.serve(policy("db, store"))
 	e.waitState(holder, "running")
 	e.because(waits, "lock_held", fmt.Sprint("job ", holder))

@@ -53,7 +53,7 @@ func TestLocks_AJobSaysWhoHoldsItsLock(t *testing.T) {
 	e.ok("wait", strings.TrimSpace(e.ok("submit", "pause", "0"))) // the second slot is free
 	e.eventually("how long it took is known", "select exists (select from bellhop.sketch where name = 'pause')")
 	has(t, e.ok("explain", second), "lock_held", "job "+first, "db:orders=exclusive",
-		"weight ", "by level, db 3.0", "place 1 in its queue", "starts at any moment")
+		"weight ", "(1 + db 3.0", "place 1 in its queue", "starts at any moment")
 	has(t, e.ok("explain", second, "-o", "json"), `"weight":`, `"place": 1`, `"starts_p50":`, `"starts_p90":`)
 	e.sql("delete from bellhop.sketch")
 	has(t, e.ok("explain", second), "when it starts cannot be told: how long jobs take is not known")
@@ -142,7 +142,7 @@ func TestLocks_EveryReasonIsTold(t *testing.T) {
 		}
 	}
 	has(t, e.ok("locks"), "reserved for")
-	e.because(locked("0", "x:a=shared"), "locks_malformed", `no level "x"`)
+	e.because(locked("0", "x:a=shared"), "locks_malformed/level", `no level "x"`)
 	first := e.insert("type, args, reasons", "pause", "600", "{rate-limit:1:mail}")
 	e.waitState(first, "running")
 	e.because(e.insert("type, args, reasons", "pause", "0", "{rate-limit:1:mail}"), "rate_limited", "rate-limit:1:mail")

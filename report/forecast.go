@@ -119,7 +119,7 @@ func (f *Forecast) Lines(now time.Time) string {
 	}
 	fmt.Fprintf(&text, "  weight %.2f", f.Weight)
 	if len(parts) > 0 {
-		fmt.Fprintf(&text, " (1 and, by level, %s; it falls with age)", strings.Join(parts, ", "))
+		fmt.Fprintf(&text, " (1 + %s; it falls with age)", strings.Join(parts, " + "))
 	}
 	if f.Place > 0 {
 		fmt.Fprintf(&text, "; place %d in its queue", f.Place)
@@ -131,12 +131,12 @@ func (f *Forecast) Lines(now time.Time) string {
 		case within == 0:
 			text.WriteString("  starts at any moment: what it waits for has taken as long as such jobs take, or nothing is in its way\n")
 		case about == 0:
-			fmt.Fprintf(&text, "  starts at any moment, most likely within %s, as long as jobs take what they took\n", within)
+			fmt.Fprintf(&text, "  starts at any moment, very likely within %s, if jobs take as long as before\n", within)
 		default:
-			fmt.Fprintf(&text, "  starts in about %s, most likely within %s, as long as jobs take what they took\n", about, within)
+			fmt.Fprintf(&text, "  starts in about %s, very likely within %s, if jobs take as long as before\n", about, within)
 		}
 		if e := f.PastError; e != nil {
-			fmt.Fprintf(&text, "  of %d that were foretold before, half started within %s of what was said, nine of ten within %s\n",
+			fmt.Fprintf(&text, "  of %d earlier forecasts, half were off by at most %s, nine of ten by at most %s\n",
 				e.Count, span(e.P50), span(e.P90))
 		}
 	} else {

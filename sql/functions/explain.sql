@@ -139,7 +139,8 @@ begin
     end if;
     if not found_one and j.waiting_for ~ '^(lock_reserved|rate_limited|locks_malformed): ' then
       found_one := true;
-      return query select * from bellhop.reason(split_part(j.waiting_for, ':', 1),
+      return query select * from bellhop.reason(split_part(j.waiting_for, ':', 1)
+          || case when j.waiting_for ~ '^locks_malformed: .*there is no level "' then '/level' else '' end,
         jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2)));
     end if;
   end if;

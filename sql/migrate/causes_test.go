@@ -35,12 +35,21 @@ func causes(t *testing.T) []cause {
 // typed matches a next that is a command; the others say what to write into bellhop.yaml.
 var typed = regexp.MustCompile(`^(bellhop|psql|echo) `)
 
-// The table of codes in docs/explain.md is made of bellhop.causes.
+// causeSections are the tables of docs/explain.md: one for each question that a reader comes with.
+var causeSections = []struct{ of, title string }{
+	{"waiting", "Why a job waits"}, {"running", "What a started job does"}, {"ended", "Why a job ended"},
+	{"row", "Why a row of an attached table does not run"}, {"workflow", "Why a workflow does not start"},
+	{"beside", "Facts beside a cause"},
+}
+
+// The tables of codes in docs/explain.md are made of bellhop.causes.
 func TestCauses_TheDocsHaveThemAll(t *testing.T) {
 	t.Parallel()
 	const file, begin, end = "../../docs/explain.md", "<!-- made of bellhop.causes by `make generate` -->\n", "<!-- end -->"
-	var table strings.Builder
-	table.WriteString("| code | when | what to type |\n|---|---|---|\n")
+	tables := map[string]*strings.Builder{}
+	for _, s := range causeSections {
+		tables[s.of] = &strings.Builder{}
+	}
 	seen := map[string]bool{}
 	for _, c := range causes(t) {
 		if seen[c.Cause] || (c.Means == "") != strings.Contains(c.Cause, "/") {
@@ -49,14 +58,21 @@ func TestCauses_TheDocsHaveThemAll(t *testing.T) {
 		if seen[c.Cause] = true; !seen[c.Code] {
 			t.Errorf("the form %s comes before its code", c.Cause)
 		}
+		if tables[c.Of] == nil {
+			t.Fatalf("%s is of %q, which has no section", c.Cause, c.Of)
+		}
 		if c.Means != "" {
 			next := regexp.MustCompile(
 				`\{[a-z_]+\}`).ReplaceAllStringFunc(c.Next, func(s string) string { return strings.ToUpper(s[1 : len(s)-1]) })
 			if typed.MatchString(next) { // a bar would end the cell
 				next = "`" + strings.ReplaceAll(next, "|", `\|`) + "`"
 			}
-			fmt.Fprintf(&table, "| `%s` | %s | %s |\n", c.Code, c.Means, next)
+			fmt.Fprintf(tables[c.Of], "| `%s` | %s | %s |\n", c.Code, c.Means, next)
 		}
+	}
+	var table strings.Builder
+	for _, s := range causeSections {
+		fmt.Fprintf(&table, "\n### %s\n\n| code | when | what to type |\n|---|---|---|\n%s", s.title, tables[s.of])
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
