@@ -1,5 +1,5 @@
-// Package failover tests the built binary on servers that a cluster manager replaces. It takes two minutes, most
-// of them in waiting.
+// Package failover tests the built binary in what takes minutes, most of them in waiting: servers that are replaced,
+// binaries of earlier commits beside it, a steady rate.
 package failover
 
 import (
