@@ -73,6 +73,9 @@ func TestShow_HasAttemptsAndFailedItems(t *testing.T) {
 	s.sql("update bellhop.jobqueue set error = 'boom', items_total = 10, items_done = 9, items_failed = 1, run_at = 'infinity'")
 	s.sql("insert into bellhop.item (job, fence, item, line, tries, exit_code, error) values ($1::text::bigint, 1, 4, 'p=\"/x\"', 3, 9, 'bad item')", id)
 	has(t, s.ok("show", "k"), "select 1", "boom", "ATTEMPT", "a.1", "bad item", `p="/x"`, "A=b", "infinity")
+	if out := s.ok("show", id); strings.Contains(out, "max_attempts") {
+		t.Errorf("attempt N of M says it already:\n%s", out)
+	}
 	has(t, s.ok("show", id, "-o", "json"), `"attempts": [`, `"line": "p=\"/x\""`, `"msq": "select 1"`, `"A": "b"`, `"exit_code": 9`)
 	s.fails(cli.ExitNotFound, "no job 77", "show", "77")
 	s.fails(cli.ExitNotFound, "no job 99999999999999999999", "show", "99999999999999999999")

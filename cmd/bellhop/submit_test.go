@@ -135,7 +135,7 @@ func TestSubmit_RefusesInPlainWords(t *testing.T) {
 		{"high (-10)", []string{"a", "--priority", "abc"}},
 		{"high (-10)", []string{"a", "--priority", "n"}},
 		{"give one of them", []string{"a", "--priority", "low", "--priority-name", "b"}},
-		{"must not be empty", []string{"a", "--key", ""}},
+		{"--key is empty", []string{"a", "--key", ""}},
 		{"1000 characters", []string{"a", "--key", strings.Repeat("k", 1001)}},
 		{"--run-on is empty", []string{"a", "--run-on", ""}},
 		{"1 or more", []string{"a", "--max-attempts", "0"}},

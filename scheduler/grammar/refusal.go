@@ -126,7 +126,8 @@ func Refuse(file string) string {
 			made = append(made, r.fails)
 		}
 	}
-	file = head + "  for each row when (\n    " + strings.Join(made, "\n    or ") + "\n    -- by hand\n" + byHand + "  execute function" + tail
+	file = head + "  for each row when (\n    " + strings.Join(made, "\n    or ") +
+		"\n    -- by hand\n" + byHand + "  execute function" + tail
 	return columns.ReplaceAllStringFunc(file, func(line string) string {
 		part := columns.FindStringSubmatch(line)
 		list := strings.Split(part[2], ", ")
@@ -139,8 +140,8 @@ func Refuse(file string) string {
 	})
 }
 
-// merged puts the lines of rules among those by hand between two lines of a file, sorted by the rules' names: a row with
-// several faults is refused for the first.
+// merged puts the lines of rules among those by hand between two lines of a file, sorted by the rules' names: a row
+// with several faults is refused for the first.
 func merged(file, begin, end string, name *regexp.Regexp, rules []refusal, write func(refusal) string) string {
 	head, rest, _ := strings.Cut(file, begin)
 	body, tail, _ := strings.Cut(rest, end)

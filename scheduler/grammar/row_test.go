@@ -22,7 +22,10 @@ func TestOthers_AreTheFieldsThatNothingElseShows(t *testing.T) {
 		None   *string  `json:"none"`
 		Beyond string   `json:"beyond"`
 	}{"k", &text, []string{"a", "b"}, nil, "x"}
-	want := []grammar.Shown{{Name: "payer", Says: "The account that pays", Text: "4711"}, {Name: "tags", Says: "Tags", Text: "a b"}}
+	want := []grammar.Shown{
+		{Name: "payer", Says: "The account that pays", Text: "4711"},
+		{Name: "tags", Says: "Tags", Text: "a b"},
+	}
 	if is := o.Others(row, "kind"); !reflect.DeepEqual(is, want) {
 		t.Errorf("%+v, want %+v", is, want)
 	}

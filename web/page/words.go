@@ -69,13 +69,15 @@ func (p *Pages) funcs() template.FuncMap {
 		"join":   func(list []string) string { return clean(strings.Join(list, " ")) },
 		"deref":  func(n *int) int { return *n },
 		"howfar": howFar,
-		"others": func(j store.JobRow) []grammar.Shown { return grammar.Submission.Others(j, placed...) },
+		"others": func(j view.JobRow) []grammar.Shown { return grammar.Submission.Others(j, placed...) },
 	}
 }
 
 // placed are the submitted fields that have a place of their own in a job's page.
-var placed = []string{"type", "key", "priority", "priority_name", "run_on", "locks", "reasons", "max_attempts", "run_at",
-	"not_after", "on_failure", "traceparent"}
+var placed = []string{
+	"type", "key", "priority", "priority_name", "run_on", "locks", "reasons", "max_attempts", "run_at", "not_after",
+	"on_failure", "traceparent",
+}
 
 // lasts is how long something takes, in three digits.
 func lasts(d time.Duration) string {

@@ -117,9 +117,9 @@ func printJob(a *cli.App, j shownJob) error {
 	return printItems(a, j.Items)
 }
 
-// others prints what else was submitted.
+// others prints what else was submitted. The lines of attempt and priority have two values each.
 func (c *columns) others(o grammar.Object, row any) {
-	for _, f := range o.Others(row, c.names...) {
+	for _, f := range o.Others(row, append(c.names, "max_attempts", "priority_name")...) {
 		c.line(f.Name, f.Text)
 	}
 }
