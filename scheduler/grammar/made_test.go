@@ -17,7 +17,7 @@ func TestMade_FilesAreCurrent(t *testing.T) {
 	for file, want := range map[string]string{
 		"../../sql/functions/definition_keys.sql": grammar.DefinitionKeys(),
 		"../../triggers/refuse.sql":               grammar.Refuse(textOf(t, "../../triggers/refuse.sql")),
-		"../../sql/view/submission.go":           submissionStruct(t),
+		"../../sql/view/submission.go":            submissionStruct(t),
 		"../../docs/reference.md":                 grammar.Reference(),
 		"../../examples/everyday/bellhop.py":      withColumns(t, "../../examples/everyday/bellhop.py", "    ", `"%s": "%s"`),
 		"../../examples/everyday/bellhop.js":      withColumns(t, "../../examples/everyday/bellhop.js", "  ", `%s: '%s'`),

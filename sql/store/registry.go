@@ -145,7 +145,8 @@ func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
 		}
 		pauses := []float64{retry.First.Seconds(), retry.Most.Seconds(), retry.Factor, retry.Jitter}
 		if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
-			a.Local, a.Exclusive, max(retry.Attempts, 1), sql.ListOrEmpty(a.Locks), sql.ListOrEmpty(a.Vars), refused, pauses); err != nil {
+			a.Local, a.Exclusive, max(retry.Attempts, 1), sql.ListOrEmpty(a.Locks), sql.ListOrEmpty(a.Vars), refused,
+			pauses); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bellhop/scheduler/grammar"
+	"bellhop/sql/view"
 )
 
 // Each field of a step is the column of its job, by the examples of the grammar.
@@ -41,11 +42,11 @@ func TestWorkflow_EachFieldOfAStepIsAColumnOfItsJob(t *testing.T) {
 // What a job is submitted with, its readers see.
 func TestJobRow_HasEachColumnOfASubmission(t *testing.T) {
 	t.Parallel()
-	seen := grammar.ByName(reflect.ValueOf(JobRow{}))
-	maps.Copy(seen, grammar.ByName(reflect.ValueOf(PayloadRow{})))
+	seen := grammar.ByName(reflect.ValueOf(view.JobRow{}))
+	maps.Copy(seen, grammar.ByName(reflect.ValueOf(view.PayloadRow{})))
 	for _, f := range grammar.Submission.Fields {
 		if _, is := seen[f.Name]; !is && !f.Call {
-			t.Errorf("neither JobRow nor PayloadRow has %s", f.Name)
+			t.Errorf("neither view.JobRow nor view.PayloadRow has %s", f.Name)
 		}
 	}
 }
