@@ -57,12 +57,14 @@ func TestRetries_ExplainSaysThatItWasPutOff(t *testing.T) {
 	e.serve(agents("type: sh, retry: {attempts: 3, snooze: {75: 1h}}, command: [sh, -c], mode: exec"))
 	id := e.insert("type, args", "sh", "echo too early; exit 75")
 	e.waitState(id, "scheduled")
-	e.typed(e.because(id, "snoozed"))
+	snoozed := e.because(id, "snoozed")
 	if j := e.job(id); j.Attempt != 0 {
 		t.Errorf("%+v", j)
 	}
 	has(t, e.ok("show", fmt.Sprint(id)), "attempt           0 of 3")
 	has(t, e.logged(id), "its agent has put it off for 1h0m0s, and this does not count as an attempt", "too early")
+	e.typed(snoozed)
+	e.eventually("it starts at once", "select fence > 1 and state = 'scheduled' from bellhop.jobqueue where id = $1", id)
 	e.ok("cancel", fmt.Sprint(id))
 	e.waitState(id, "cancelled")
 }

@@ -134,6 +134,15 @@ func TestWorkers_ALoopOverPsql(t *testing.T) {
 	}
 }
 
+func TestWorkers_AreExplained(t *testing.T) {
+	t.Parallel()
+	e, _ := workerDatabase(t)
+	id := e.insert("type", "mail")
+	e.because(id, "no_worker", "These logins may: mailer.")
+	e.sql("select bellhop.take('{mail}')")
+	e.because(id, "running/worker", "in a session of worker ", "attempt 1 of 1; its lease ends at ")
+}
+
 // workerOf is the interpreter of a language that has its driver for PostgreSQL.
 func workerOf(t *testing.T, lang string) []string {
 	t.Helper()

@@ -213,6 +213,8 @@ func (o *oracle) passes(desk int) {
 		}
 	}
 	o.exec("update bellhop.instance set heartbeat_at = heartbeat_at - interval '1 hour' where id = $1", int64(o.ids[desk]))
+	o.exec("update bellhop.era_now set began_at = began_at - interval '1 hour'")
+	o.model.eraBegan = o.model.eraBegan.Add(-time.Hour)
 	m := o.model.members[o.ids[desk]]
 	m.heartbeat -= time.Hour
 	run(o.model, true, func(s *server) bool { put(s, s.members, m.ID, m); return true })

@@ -53,6 +53,7 @@ type server struct {
 	// Unlogged tables: a crash empties them.
 	asserted map[scheduler.InstanceID]bool
 	era      scheduler.Era
+	eraBegan time.Time
 	// The log, and what of it a crash leaves.
 	open     []func() // how to undo what the present statement has done
 	commits  []commit
@@ -182,6 +183,7 @@ func (s *server) beginEra() scheduler.Era {
 	default:
 		s.era.Floor = s.floor()
 	}
+	s.eraBegan = s.clock()
 	if s.without == floorOfFences {
 		s.era.Floor = 0
 	}

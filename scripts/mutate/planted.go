@@ -51,7 +51,7 @@ var plantedClaims = []planted{
 	{
 		name: "an instance that is killed leaves its guard and agents behind",
 		cuts: []cut{
-			{"case err != nil || n == 0:\n\t\tg.endAll(SchedulerGone)", "case err != nil || n == 0:\n\t\tg.ignore(g.socket)"},
+			{"case err != nil || n == 0:\n\t\tg.orphaned = true\n\t\tg.endAll(SchedulerGone)", "case err != nil || n == 0:\n\t\tg.ignore(g.socket)"},
 			{"if !w.ending && !w.lease.IsZero() && !now.Before(w.lease) {", "if !w.ending && w.lease.IsZero() && now.IsZero() {"},
 			{"b.reaped = h.Reaper.Reap(ctx, s)", "_ = h.Reaper.Reap"},
 			{"if w.end(SchedulerGone); w.agent == 0 {", "if w.agent == 0 {"},
@@ -61,8 +61,11 @@ var plantedClaims = []planted{
 	{
 		name: "a living instance is taken for dead",
 		cuts: []cut{
-			{"heartbeat_at < clock_timestamp() - lag as silent", "heartbeat_at < clock_timestamp() - lag / 30 as silent"},
-			{"and ($3 or i.heartbeat_at < clock_timestamp() - i.lag)", "and ($3 or i.heartbeat_at < clock_timestamp() - i.lag / 30)"},
+			{"heartbeat_at < clock_timestamp() - lag\n", "heartbeat_at < clock_timestamp() - lag / 30\n"},
+			{
+				"and ($3 or i.heartbeat_at < clock_timestamp() - i.lag\n",
+				"and ($3 or i.heartbeat_at < clock_timestamp() - i.lag / 30\n",
+			},
 		},
 		harm: "reload", shows: "alone",
 	},

@@ -21,7 +21,7 @@ var ofProcesses = []guard{
 		name:    "a guard ends when serve is gone",
 		promise: "No agent and no guard outlives a killed instance.",
 		cut: cut{
-			text:    "case err != nil || n == 0:\n\t\tg.endAll(SchedulerGone)",
+			text:    "case err != nil || n == 0:\n\t\tg.orphaned = true\n\t\tg.endAll(SchedulerGone)",
 			instead: "case err != nil || n == 0:\n\t\tg.ignore(g.socket)",
 		},
 		tests: ofAgents,

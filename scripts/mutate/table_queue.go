@@ -126,8 +126,8 @@ var ofQueue = []guard{
 		name:    "COPY and INSERT meet the checks of submit",
 		promise: "An impossible value is refused, whichever way it comes.",
 		cut: cut{
-			text:    "new.type = '' or octet_length(new.type) > 500 or strpos(new.args, e'\\n') > 0",
-			instead: "octet_length(new.type) > 500 or strpos(new.args, e'\\n') > 0",
+			text:    "new.type = '' or octet_length(new.type) > 500\n    or new.run_on",
+			instead: "octet_length(new.type) > 500\n    or new.run_on",
 		},
 		tests: ofSchema,
 		run:   "^TestConstraints_",
