@@ -100,6 +100,7 @@ func (w *world) restart(down time.Duration, what string, how func(*server)) {
 	run(w.server, false, func(s *server) bool {
 		for _, j := range s.sorted() {
 			after[j.name] = true
+			w.witness.forget(j)
 			if j.state.Final() {
 				continue
 			}

@@ -27,6 +27,7 @@ type entry struct {
 	node       string
 	from, till time.Time
 	how        ending
+	lost       bool // the server that gave the claim lost it in a failover
 }
 
 // witness writes down what agents did, by the name of the job, beside the database.
@@ -34,6 +35,15 @@ type witness struct {
 	w    *world
 	mu   sync.Mutex
 	book map[string][]*entry
+}
+
+// forget marks the runs of a job whose claims the promoted server does not have: the row's fence is older.
+func (b *witness) forget(j row) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.book[j.name] {
+		e.lost = e.lost || e.Fence > j.fence
+	}
 }
 
 func newWitness(w *world) *witness { return &witness{w: w, book: map[string][]*entry{}} }
@@ -132,7 +142,7 @@ func (w *world) checkJob(p plan, j row, rows map[string]row) {
 	}
 	for i, e := range book {
 		if e.Fence == j.fence && e.Job == j.id && e.how == proof && e.attempt == j.attempt {
-			if i < len(book)-1 {
+			if slices.ContainsFunc(book[i+1:], func(later *entry) bool { return !later.lost }) {
 				w.violated("an outcome is of its run", "%s was begun again after its last attempt", p.name)
 			}
 			if p.needs >= 0 && j.needs != 0 {
