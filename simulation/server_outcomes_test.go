@@ -205,7 +205,8 @@ func (s *server) beat(me scheduler.InstanceID) (b scheduler.Beat) {
 	return b
 }
 
-// silent is what suspects.sql and mark_gone.sql say: on a promoted server, silence counts from the beginning of its era.
+// silent is what suspects.sql and mark_gone.sql say: on a promoted server, silence counts from the beginning of its
+// era.
 func (s *server) silent(m member) bool {
 	return s.clock().Sub(s.began)-m.heartbeat > m.lag && (s.era.Floor == 0 || s.clock().Sub(s.eraBegan) > m.lag)
 }
