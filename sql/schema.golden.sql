@@ -1223,7 +1223,8 @@ CREATE OR REPLACE FUNCTION bellhop.chain(id bigint)
 CREATE OR REPLACE FUNCTION bellhop.claim_for_worker(types text[], n integer, lease interval)
  RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamp with time zone)
  LANGUAGE sql
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET jit TO 'off';
 
 CREATE OR REPLACE FUNCTION bellhop.close_gate()
  RETURNS void

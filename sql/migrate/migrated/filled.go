@@ -47,7 +47,6 @@ var rows = []string{
 	`notice_rule (project, prefix, mail, webhook, command, changed_by) values ($T, $T, array[$T], $T, array[$T], $T)`,
 	`notice (run, workflow, project, state, reason, ended_at, channel, target, needs, until, error)
 	 values (1, 'nightly', $T, 'failed', $T, now(), 'mail', $T, $T, now() + interval '1 h', $T)`,
-	`worker_type (login, type) values ('app', left($S, 120))`,
 	`paused (type, paused_by) values (left($S, 120), $T)`,
 	`filter (id, watermark, predicates, action, reason, created_by) values ('f1', 1, jsonb_build_array(jsonb_build_array('=', 'type', $T)), 'REJECT', $T, $T)`,
 	`attachment (name, rel, cmd, pool, workdir, log_dir, key_columns, dispatch_column, attached_by, state, trouble)
@@ -73,6 +72,7 @@ var later = []string{
 	`loss (instance, name, was, server, gone, again) values (1, $T, $T, $T, 1, 1)`,
 	`sensor_place values ('nightly', jsonb_build_object('x', $T), $T, now())`,
 	`notice_gone values ($T, now())`,
+	`worker_type (login, type) values ('app', left($S, 120))`,
 }
 
 // ours are tables that hold nothing that other roles write, or that are never shown.
