@@ -125,10 +125,11 @@ func (in *Intake) most(c *capacity, t scheduler.TypeName, assigned bool) (most, 
 // job that may run anywhere goes there rather than starting a process here, even
 // when that child's last claim came back empty: a job that arrives before its
 // next claim is still cheaper to run there. A host that does not take every job
-// is not waited for.
+// is not waited for, nor one that may open no other query of the type: a query
+// would find no host then.
 func (in *Intake) readyElsewhere(name scheduler.HostName, t scheduler.TypeName) bool {
 	for other, c := range in.capacities {
-		if other != name && in.takes[other] == nil && c.now[t] > 0 && c.outrankedAt[t] != in.ring {
+		if other != name && in.takes[other] == nil && c.now[t] > 0 && c.outrankedAt[t] != in.ring && in.mayOpen(other, t) {
 			return true
 		}
 	}

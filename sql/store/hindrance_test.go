@@ -243,15 +243,7 @@ func TestHindrance_SaysWhatTheTreeDecides(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, j := range jobs {
-			count[causes[i]]++
-			// A query without a cause may still wait for the next look: idle children of its type take lines first.
-			soon := func(d scheduler.Demand) bool {
-				return j.msq && slices.ContainsFunc(d.Types, func(t scheduler.TypeDemand) bool { return t.Type == j.typ })
-			}
-			if causes[i] == "" && slices.ContainsFunc(claims, soon) {
-				continue
-			}
-			if (causes[i] == "") != slices.ContainsFunc(claims, j.in) {
+			if count[causes[i]]++; (causes[i] == "") != slices.ContainsFunc(claims, j.in) {
 				t.Fatalf("%+v: SQL says %q; the tree claims %+v", j, causes[i], claims)
 			}
 		}
