@@ -16,7 +16,7 @@ import (
 // fails at first where its job says so.
 const (
 	pythonWorker = `
-import os, sys, time
+import os, psycopg, sys, time
 sys.path.insert(0, %q)
 import bellhop
 
@@ -30,13 +30,13 @@ def mail(job):
         job.finish({"sent": job.args["n"]})
     time.sleep(job.args["ms"] / 1000)
 
-bellhop.work(os.environ["DATABASE_URL"], {"mail": mail}, concurrency=3, lease=2)
+bellhop.work(psycopg.connect(os.environ["DATABASE_URL"]), {"mail": mail}, concurrency=3, lease=2)
 `
 	nodeWorker = `
 const bellhop = require(%q + '/bellhop.js')
 const { Client } = require('pg')
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms))
-bellhop.work(() => new Client(process.env.DATABASE_URL), {
+bellhop.work(new Client(process.env.DATABASE_URL), {
   async mail (job) {
     if (job.args.fails && job.attempt === 1) throw new Error('not yet')
     await pause(job.args.ms)

@@ -10,7 +10,7 @@
 //
 // A worker does jobs, without an agent or an instance of bellhop:
 //
-//   await bellhop.work(() => new Client(url), {
+//   await bellhop.work(client, {
 //     async invoice (job) {                    // job.args, job.vars, job.attempt, job.signal, job.client
 //       await job.client.query('begin')        // the rows and the outcome: both, or neither
 //       await job.client.query('insert into invoices …')
@@ -131,9 +131,13 @@ class Run {
   }
 }
 
-// work does jobs of these types until stop (without one: SIGTERM or SIGINT) aborts, then ends those that run. connect
-// makes a Client that is not connected yet.
+// work does jobs of these types until stop (without one: SIGTERM or SIGINT) aborts, then ends those that run. It makes
+// connections of its own, to where the client leads; connect may also be a function that makes a Client.
 async function work (connect, handlers, { concurrency = 1, lease = 60, stop } = {}) {
+  if (typeof connect !== 'function') {
+    const { user, password, host, port, database, ssl, constructor: Client } = connect
+    connect = () => new Client({ user, password, host, port, database, ssl })
+  }
   const own = new AbortController()
   stop ??= own.signal
   for (const s of ['SIGTERM', 'SIGINT']) process.once(s, () => own.abort())

@@ -14,7 +14,7 @@ A worker does jobs, without an agent or an instance of bellhop:
         with job.conn.transaction():         # the rows and the outcome: both, or neither
             job.conn.execute("insert into invoices …")
             job.finish({"pages": 2})
-    bellhop.work(url, {"invoice": invoice}, concurrency=4)   # until SIGTERM
+    bellhop.work(conn, {"invoice": invoice}, concurrency=4)  # until SIGTERM
 
 All of it is SQL that you may write yourself. Rights are the login's: grant it bellhop_submitter to submit, and
 bellhop_worker to work, with its types in bellhop.worker_type.
@@ -155,8 +155,11 @@ class Run:
 
 
 def work(url, handlers, concurrency=1, lease=60, stop=None):
-    """Does jobs of these types until stop is set (without one: until SIGTERM or SIGINT), then ends those that run."""
+    """Does jobs of these types until stop is set (without one: until SIGTERM or SIGINT), then ends those that run.
+    It makes connections of its own: to the url, or to where a connection leads that is given in its place."""
     import psycopg
+    if not isinstance(url, str):
+        url = psycopg.conninfo.make_conninfo(url.info.dsn, password=url.info.password)
     if stop is None:
         stop = threading.Event()
         for s in (signal.SIGTERM, signal.SIGINT):

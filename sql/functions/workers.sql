@@ -324,8 +324,9 @@ end
 $$;
 
 -- take: gives this session up to n jobs of these types, which are its own for the time of the lease, in (priority, id).
--- No rows: nothing is ready. Then wait for NOTIFY bellhop_work, and for a second at most: a lease may end, or a time come. Jobs with locks, queries and jobs that name a place are left to
--- instances. Indexes: jobqueue_ready, one range for each type; the primary key.
+-- No rows: nothing is ready. Then wait for NOTIFY bellhop_work, and for a second at most: a lease may end, or a time come.
+-- Jobs with locks, queries and jobs that name a place are left to instances. Indexes: jobqueue_ready, one range for each
+-- type; the primary key.
 -- Grant: worker scheduler
 create or replace function bellhop.take(types text[], n integer default 1, lease interval default '1 min')
 returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamptz)
