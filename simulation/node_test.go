@@ -144,7 +144,7 @@ func (n *node) living() []*process {
 func (n *node) end(ctx context.Context, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
-	_ = n.system.Stop(ctx, 20*time.Second) // of a dead process it can be late
+	_ = n.tree().Stop(ctx, 20*time.Second) // of a dead process it can be late
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.dead = true

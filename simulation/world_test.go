@@ -107,7 +107,10 @@ func (w *world) notify(c channel, me scheduler.InstanceID) {
 	nodes := append([]*node(nil), w.nodes...)
 	w.mu.Unlock()
 	for _, n := range nodes {
-		if n != nil && (c != beatRang || n.system != nil && n.system.ID() == me) {
+		if n == nil {
+			continue
+		}
+		if system := n.tree(); c != beatRang || system != nil && system.ID() == me {
 			n.bell.hears(c)
 		}
 	}
@@ -135,7 +138,7 @@ func (w *world) start(place int) {
 	w.mu.Unlock()
 	w.tell("%s starts", n.name)
 	p := newPorts(n)
-	n.system = actors.Start(actors.Config{
+	system := actors.Start(actors.Config{
 		Hosts:     []port.HostSpec{{Name: "local", Slots: 3}},
 		Agents:    []port.AgentType{{Name: typ, StartTimeout: time.Minute}},
 		Heartbeat: heartbeat, Lag: lag, Scan: 5 * time.Second, Idle: time.Minute, MinReady: time.Second,
@@ -146,6 +149,9 @@ func (w *world) start(place int) {
 		Queue: p, Holdings: p, Records: p, Registry: p, Reaper: p, Reports: p, Maintenance: p, HostStates: p, Bell: p,
 		Gate: p, Queries: p, Launcher: launcher{n},
 	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n.system = system
 }
 
 // storyLog makes the log of a tree a part of the story.
@@ -194,7 +200,10 @@ func (w *world) live() {
 	var ended time.Duration
 	for time.Since(healed) < recovery && (ended == 0 || !w.idle()) {
 		time.Sleep(time.Second)
-		if id := w.ids["probe"]; ended == 0 && w.row(scheduler.JobID(id)).state.Final() {
+		w.mu.Lock()
+		id := w.ids["probe"]
+		w.mu.Unlock()
+		if ended == 0 && w.row(scheduler.JobID(id)).state.Final() {
 			ended = time.Since(healed)
 		}
 	}
@@ -310,4 +319,11 @@ func (w *world) end() {
 		}
 	}
 	wait.Wait()
+}
+
+// tree is the node's, once it has come up: its actors run before.
+func (n *node) tree() *actors.System {
+	n.w.mu.Lock()
+	defer n.w.mu.Unlock()
+	return n.system
 }
