@@ -239,9 +239,9 @@ func ask[T any](ctx context.Context, c *session, waits bool, statement func(*ser
 		return v, err
 	}
 	if at, away, up := c.now(); at != c.at || away > 0 || !up {
-		if at.life == c.at.life && luck < 50 { // it has left
+		if sent := c.at.life; at.life == sent && luck < 50 { // it has left
 			time.AfterFunc(late, func() {
-				if at, _, up := c.now(); at.life == c.at.life && up {
+				if at, _, up := c.now(); at.life == sent && up {
 					c.n.w.tell("%s: what it sent long ago arrives (%s)", c.n.name, c.name)
 					run(c.n.w.server, waits, statement)
 				}
