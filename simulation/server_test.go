@@ -309,6 +309,8 @@ func (s *server) fates(runs []scheduler.Run) []scheduler.Fate {
 			fates[i] = scheduler.FateGone
 		case j.fence < r.Fence || r.Over && j.fence == r.Fence && j.held():
 			fates[i] = scheduler.FateAgain
+		case r.Over && j.fence > r.Fence && !slices.Contains(j.past, r.Fence):
+			fates[i] = scheduler.FateAgain
 		}
 	}
 	return fates
