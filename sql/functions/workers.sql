@@ -249,8 +249,8 @@ begin
 end
 $$;
 
--- claim_for_worker: the claim of take, as ../queries/claim.sql. Guard: startable, not paused; locked rows belong to other
--- transactions. Indexes: jobqueue_ready, one range for each type; the primary key.
+-- claim_for_worker: the claim of take, as ../queries/claim.sql. Guard: startable, not paused, of a type without locks of its
+-- agents; locked rows belong to other transactions. Indexes: jobqueue_ready, one range for each type; the primary key.
 -- Grant: scheduler
 create or replace function bellhop.claim_for_worker(types text[], n integer, lease interval)
 returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamptz)
@@ -271,6 +271,9 @@ as $$
         limit claim_for_worker.n
           for update skip locked) q
      where not exists (select from bellhop.paused p where p.type in ('', t.type))
+       -- The agents' locks hold for all of the type's jobs, and a worker gets none.
+       and not exists (select from bellhop.agent a join bellhop.instance i on i.id = a.instance and i.state = 'live'
+                        where a.type = t.type and a.locks <> '{}')
   ), taken as (
     update bellhop.jobqueue j
        set state = 'running', instance = 0, host = 'worker ' || bellhop.caller(), child = pg_backend_pid()::text,

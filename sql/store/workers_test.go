@@ -417,3 +417,32 @@ func TestWorker_IsExplained(t *testing.T) {
 	query := e.insert("type, msq", "'mail', 'select 1'")
 	e.explains(query, "no_instance ")
 }
+
+// The locks of a type's agent hold for all of its jobs: a worker, which gets none, leaves them to instances.
+func TestWorker_LeavesATypeWhoseAgentHasLocks(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	w := e.worker("worker_locks", "cat")
+	e.insert("type", "'cat'")
+	e.exec("update bellhop.agent set locks = '{db:all=exclusive}' where type = 'cat'")
+	if got := e.take(w, 1, "cat"); len(got) != 0 {
+		t.Errorf("its agent has locks, and it is taken: %v", got)
+	}
+	e.exec("update bellhop.instance set state = 'gone'")
+	e.takeOne(w, "cat")
+}
+
+// Rules pause and limit jobs through passes of locks, which a worker has no part in.
+func TestWorker_LeavesWhatARulePausesOrLimits(t *testing.T) {
+	t.Parallel()
+	for _, action := range []string{"PAUSE", "RATE_LIMIT 1"} {
+		e := openEnv(t)
+		w := e.worker("worker_rules", "cat")
+		e.insert("type", "'cat'")
+		e.filter(action, opcodeCat)
+		e.insert("type", "'cat'")
+		if got := e.take(w, 5, "cat"); len(got) != 0 {
+			t.Errorf("%s: taken: %v", action, got)
+		}
+	}
+}
