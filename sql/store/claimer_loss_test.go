@@ -7,8 +7,8 @@ import (
 	"bellhop/scheduler"
 )
 
-// After a failover an instance asks for what it has done. A job that ran again by then does not count as there. Nor does
-// it hide that jobs before it are gone.
+// After a failover an instance asks for what it has done. A job that ran again by then does not count as there.
+// Nor does it hide that jobs before it are gone.
 func TestLookBack_FindsARunThatWasRepeatedMeanwhile(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
