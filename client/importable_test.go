@@ -37,7 +37,7 @@ func main() {
 }
 `
 
-// TestImportable_FromAModuleOfItsOwn: what README says makes the client
+// TestImportable_FromAModuleOfItsOwn: what docs/client.md says makes the client
 // importable does. The rest comes from where this module's own requirements came
 // from: a module cache that has them does not have all that go get looks at.
 func TestImportable_FromAModuleOfItsOwn(t *testing.T) {
@@ -47,13 +47,13 @@ func TestImportable_FromAModuleOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../README.md")
+	page, err := os.ReadFile("../docs/client.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	const line = "go mod edit -replace bellhop=../bellhop && go get bellhop/client"
-	if !strings.Contains(string(readme), line) {
-		t.Errorf("README does not say %q", line)
+	if !strings.Contains(string(page), line) {
+		t.Errorf("docs/client.md does not say %q", line)
 	}
 	dir := pgtest.Dir(t)
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(stranger), 0o600); err != nil {

@@ -96,18 +96,18 @@ func TestRefusal_OfCommands(t *testing.T) {
 	}
 }
 
-// TestExitCodes_AreTheSameInHelpAndDocs also keeps README's short line true.
+// TestExitCodes_AreTheSameInHelpAndDocs also keeps the short line of docs/commands.md true.
 func TestExitCodes_AreTheSameInHelpAndDocs(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/exit_codes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../../README.md")
+	commands, err := os.ReadFile("../../docs/commands.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	short := regexp.MustCompile(`\s+`).ReplaceAllString(string(readme), " ")
+	short := regexp.MustCompile(`\s+`).ReplaceAllString(string(commands), " ")
 	help := command("help", "exit-codes")
 	if help.code != 0 {
 		t.Errorf("help: %+v", help)
@@ -117,7 +117,7 @@ func TestExitCodes_AreTheSameInHelpAndDocs(t *testing.T) {
 		has(t, string(page), fmt.Sprintf("| %d | %s | %s |", c.Code, c.Name, c.Meaning))
 		if c.Code != cli.ExitSystem {
 			if want := fmt.Sprintf("%d %s", c.Code, c.Name); !strings.Contains(short, want) {
-				t.Errorf("README does not say %q", want)
+				t.Errorf("docs/commands.md does not say %q", want)
 			}
 		}
 	}
