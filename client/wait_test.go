@@ -27,7 +27,7 @@ func TestWait_TellsHowAJobEnded(t *testing.T) {
 	if err != nil || !errors.As(o.Err(), &failed) || *failed.Outcome.Key != "bad" || *o.ExitCode != 3 {
 		t.Errorf("%+v, %v", o, err)
 	}
-	if want := "job 2 is failed, exit code 3: disk full"; o.Err().Error() != want {
+	if want := "job 2 failed, exit code 3: disk full"; o.Err().Error() != want {
 		t.Errorf("%q, want %q", o.Err(), want)
 	}
 	if _, err := a.Wait(t.Context(), 99); !errors.Is(err, client.ErrNotFound) {

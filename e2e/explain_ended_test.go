@@ -50,7 +50,7 @@ func TestExplain_HowItEnded(t *testing.T) {
 	e.ok("release", fmt.Sprint(first))
 	e.waitState(after, "succeeded")
 	e.typed(e.because(first, "skipped", "passed over"))
-	has(t, e.typed(e.because(after, "skipped/passed_over", fmt.Sprintf("job %d", first))), fmt.Sprintf("job %d (sh) is succeeded", first))
+	has(t, e.typed(e.because(after, "skipped/passed_over", fmt.Sprintf("job %d", first))), fmt.Sprintf("job %d (sh) succeeded", first))
 	has(t, e.ok("show", fmt.Sprint(after)), "ended_as          skipped")
 
 	held := func() int64 { return e.insert("type, args, held", "sh", "true", true) }
@@ -70,12 +70,12 @@ func TestExplain_HowItEnded(t *testing.T) {
 	root := held()
 	below := value[int64](e, "select bellhop.submit('sh', 'true', after => array[bellhop.submit('sh', 'true', after => array[$1::bigint])])", root)
 	e.ok("cancel", fmt.Sprint(root))
-	has(t, e.typed(e.because(below, "needs_failed", fmt.Sprintf("because of job %d", root))), fmt.Sprintf("job %d (sh) is cancelled", root))
+	has(t, e.typed(e.because(below, "needs_failed", fmt.Sprintf("because of job %d", root))), fmt.Sprintf("job %d (sh) was cancelled", root))
 	gone := held()
 	orphan := value[int64](e, "select bellhop.submit('sh', 'true', after => array[$1::bigint])", gone)
 	e.sql("delete from bellhop.jobqueue where id = $1", gone)
 	e.waitState(orphan, "failed")
-	e.typed(e.because(orphan, "needs_failed/deleted", fmt.Sprintf("job %d, which was deleted", gone)))
+	e.typed(e.because(orphan, "needs_failed/deleted", fmt.Sprintf("job %d, which it needs, was deleted", gone)))
 	x, y := held(), held()
 	e.untriggered(fmt.Sprintf("insert into bellhop.dependency (job, needs) values (%d, %d), (%d, %d)", x, y, y, x))
 	e.eventually("the cycle is found", "select exists (select from bellhop.jobqueue where id in ($1, $2) and error like 'these jobs wait%')", x, y)

@@ -278,9 +278,9 @@ func TestExplain_OnTheCommandLine(t *testing.T) {
 	died := e.insert("type, args", "a", "die")
 	e.waitState(died, "failed")
 	e.because(died, "last_words", "no toner")
-	has(t, value[string](e, "select bellhop.explain($1)", died), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died),
+	has(t, value[string](e, "select bellhop.explain($1)", died), fmt.Sprintf("job %d (a) failed\n  agent_died: ", died),
 		"\n    -> bellhop logs -e ", "no toner")
-	has(t, e.ok("explain", fmt.Sprint(died)), fmt.Sprintf("job %d (a) is failed\n  agent_died: ", died), "\n    -> ")
+	has(t, e.ok("explain", fmt.Sprint(died)), fmt.Sprintf("job %d (a) failed\n  agent_died: ", died), "\n    -> ")
 	var said struct{ Reasons []reason }
 	if err := json.Unmarshal([]byte(e.ok("explain", fmt.Sprint(died), "-o", "json")), &said); err != nil ||
 		!slices.Equal(said.Reasons, e.reasons(died)) {

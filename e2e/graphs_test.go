@@ -141,7 +141,7 @@ func TestGraphs_WithEveryTriggerDisabled(t *testing.T) {
 	e.sql("insert into bellhop.dependency (job, needs) values (32, 31)")
 	e.serve(agents(j.agent("work", "warm")))
 	e.waitAll("succeeded 30, failed 2")
-	has(t, e.job(32).Error, "it needs job 31, which is failed")
+	has(t, e.job(32).Error, "job 31, which it needs, failed")
 	e.sql("delete from bellhop.dependency where job = 32")
 	j.inOrder(e)
 }

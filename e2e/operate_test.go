@@ -42,7 +42,7 @@ func TestCommands_Killjob(t *testing.T) {
 	}
 	c := e.command(fmt.Sprintf("killjob %d", done))
 	e.waitState(c, "succeeded")
-	has(t, e.logged(c), fmt.Sprintf("job %d is succeeded", done))
+	has(t, e.logged(c), fmt.Sprintf("job %d succeeded", done))
 	if s := e.state(done); s != "succeeded" {
 		t.Errorf("what was over is %s", s)
 	}

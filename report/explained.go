@@ -17,12 +17,12 @@ type Explained struct {
 	*Forecast
 }
 
-// Is is the job's state for people: of a ready one that waits for a lock too.
+// Is says what the job is or did. Of a ready job it also says that a lock holds it back.
 func (e Explained) Is() string {
 	if e.State == scheduler.Ready && len(e.Reasons) > 0 && strings.HasPrefix(e.Reasons[0].Code, "lock_") {
-		return string(e.State) + ", and waits for a lock"
+		return e.State.Predicate() + ", and waits for a lock"
 	}
-	return string(e.State)
+	return e.State.Predicate()
 }
 
 // Explain says why a job does not run, or why it ended as it did. If the forecast fails, which not every role may

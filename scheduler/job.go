@@ -53,6 +53,17 @@ func (s JobState) Final() bool {
 	return s == Succeeded || s == Failed || s == Cancelled || s == Quarantined
 }
 
+// Predicate says what a job in this state is or did, for a sentence: "failed", "was cancelled", "is ready".
+func (s JobState) Predicate() string {
+	switch s {
+	case Succeeded, Failed:
+		return string(s)
+	case Cancelled:
+		return "was cancelled"
+	}
+	return "is " + string(s)
+}
+
 // Valid reports whether s is a state at all.
 func (s JobState) Valid() bool { return jobMoves[s] != nil }
 

@@ -2027,6 +2027,12 @@ CREATE OR REPLACE FUNCTION bellhop.place()
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.predicate(state text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.priority_of(name text)
  RETURNS smallint
  LANGUAGE sql

@@ -29,7 +29,7 @@ blocked  3     mail (if succeeded or failed)
 	has(t, s.ok("graph", "3", "--dot"), `1 [label="billing\n1 ready", fillcolor=white];`, "1 -> 2;", `2 -> 3 [label="succeeded or failed"];`)
 	has(t, s.ok("graph", "3", "-o", "json"), `"needs": 2`)
 	s.ok("cancel", "billing")
-	has(t, s.ok("graph", "1"), "failed     2     shipping  [it needs job 1 (billing), which is cancelled]")
+	has(t, s.ok("graph", "1"), "failed     2     shipping  [job 1 (billing), which it needs, was cancelled]")
 	s.fails(cli.ExitNotFound, "no job with the key", "graph", "nobody")
 }
 

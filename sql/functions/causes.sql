@@ -98,7 +98,7 @@ as $$
     ('queries_full', 'waiting', false, 'each instance already reads as many queries (MSQ jobs) as it may. Above that number, it starts a query on a host only if no other query of its type runs there',
       'Every instance that could take it reads as many queries as it may at once: {what}.', 'bellhop ls -s running'),
     ('no_room', 'waiting', false, 'slots, `max` or `max_per_host` are used up; the line names the holders. Raise the limit, or type `bellhop edit ID --priority -5`',
-      'Every place that it may take is taken: {what}.{children} An idle child of another type makes room.', 'bellhop ls -s running'),
+      'All slots that it may use are taken: {what}.{children} An idle child of another type will be stopped for it.', 'bellhop ls -s running'),
     ('queued', 'waiting', false, 'other jobs come first, by priority and age',
       '{jobs} of its type {come} first, by priority and age.', 'bellhop ls -s ready -t {type}'),
     ('queued/others', 'waiting', false, '',
@@ -143,7 +143,7 @@ as $$
 
     -- How it ended.
     ('succeeded', 'ended', false, 'done; `bellhop retry ID` runs it again',
-      'It is done.{items}', 'bellhop retry {id}'),
+      'It is done.{items}', 'bellhop logs {id}'),
     ('no_data', 'ended', false, 'it is done, and its agent said that there was no work; jobs that need it can start',
       'It is done, and there was nothing to do: it said no data. Jobs that need it go on.', 'bellhop logs {id}'),
     ('skipped', 'ended', false, 'it is done, and its agent said `skipped`: a job that needs its success does not run this time',
@@ -251,7 +251,7 @@ as $$
     ('attachment_broken', 'row', true, 'no row of its table runs; the line says why',
       'No row of {name} runs: {why}.', 'bellhop attachments'),
     ('row_has_job', 'row', false, 'the row runs, or waits as a job',
-      'It has been taken: its job is {job}, which is {state}. If another run is asked for now, it runs once more after that.', 'bellhop explain {job}'),
+      'It has been taken as job {job} ({state}). If another run is asked for now, it runs once more after that.', 'bellhop explain {job}'),
     ('outcome_pending', 'row', false, 'its job is over, and the outcome is not in the table yet',
       'Job {job} has {state}, and that is still to be written into the table: a transaction has the row locked.', 'bellhop explain {job}'),
     ('outcome_pending/refused', 'row', true, '',
@@ -269,7 +269,7 @@ as $$
     ('row_waits', 'row', false, 'other rows of its table come first, in the order of their keys',
       '{queue} At most {pool} rows of {name} run at once.', 'bellhop attach {table} --pool {more}'),
     ('row_ran', 'row', false, 'its dispatch column is not NULL, so bellhop leaves it alone',
-      'It ran last as job {job}, which is {state}. It runs again when its dispatch column is set to NULL.', 'bellhop explain {job}'),
+      'It ran last as job {job} ({state}). It runs again when its dispatch column is set to NULL.', 'bellhop explain {job}'),
     ('row_ran/never', 'row', false, '',
       'Its dispatch column is not NULL, and it was not run as a row of {name}. It runs when that is set to NULL.', 'bellhop explain {name} {key}'),
     ('not_taken', 'row', false, 'the row does not exist, or its transaction is not over, or it is locked',
@@ -279,13 +279,13 @@ as $$
     ('not_taken/unread', 'row', false, '',
       'You may not read its table. The row is taken in its turn if its dispatch column is NULL, its transaction has ended, and nothing has it locked. {queue}', 'bellhop kick'),
     ('not_taken/inherited', 'row', false, '',
-      'It has never been taken. It is if there is a row with the key {key} and its dispatch column is NULL. Rows of tables that inherit from this one are not its own, and are not run: {children}.', 'bellhop kick'),
+      'It was never taken. It is taken if there is a row with the key {key} and its dispatch column is NULL. Rows of tables that inherit from this one do not run: {children}.', 'bellhop kick'),
 
     -- What comes beside these.
     ('chain', 'beside', false, 'the job that it waits for is waiting, too. The line shows the whole chain, down to a job that waits for no other',
       'It waits for {chain}.', 'bellhop explain {last}'),
     ('step_of', 'beside', false, 'it is a step of a workflow',
-      'It is step {step} of run {run} of workflow {workflow}, which is {state}.', 'bellhop workflow show --run {run}'),
+      'It is step {step} of run {run} of workflow {workflow}. That run is {state}.', 'bellhop workflow show --run {run}'),
     ('instance_held', 'beside', false, 'a transaction has locked the row of an instance, so that its heartbeat waits; after its `lag` without a heartbeat, the instance stops its jobs',
       'Process {pid} of the server ({who}) has locked the row of instance {instance} ({name}){since}: its heartbeat waits for that, and when its lease ends it stops what it runs.', 'psql "$DATABASE_URL" -c "select pg_terminate_backend({pid})"'),
     ('ran_on', 'beside', false, 'attempt, host, child, from when to when',
@@ -293,7 +293,7 @@ as $$
     ('lost', 'beside', false, 'a run of the job was lost with its host or instance, and the job was given back; this does not count as an attempt',
       'Lost: {reason}, given back. That run was on {host}{child}, from {from} to {to} ({for}), and counts as no attempt.{more}', 'bellhop trace {id}'),
     ('last_words', 'beside', false, 'the last lines of stderr, `ERROR` and the scheduler''s notes; for operators',
-      e'The last that was said:\n    {words}', 'bellhop logs -e {id}')
+      e'Last output:\n    {words}', 'bellhop logs -e {id}')
   ) as c (cause, of, stuck, means, sentence, next)
 $$;
 

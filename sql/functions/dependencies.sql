@@ -8,6 +8,15 @@ as $$
                   format('job %s', job_name.id))
 $$;
 
+-- predicate: what a job in this state is or did, for a sentence. scheduler.JobState.Predicate says the same.
+-- Grant: submitter reader scheduler
+create or replace function bellhop.predicate(state text) returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when state in ('succeeded', 'failed') then state when state = 'cancelled' then 'was cancelled' else 'is ' || state end
+$$;
+
 -- unmet_because: why a job cannot run that needs another one, which has ended; and the job at which that began.
 -- Grant: scheduler
 create or replace function bellhop.unmet_because(needs bigint, out why text, out root bigint)
@@ -20,11 +29,11 @@ begin
   select * into other from bellhop.jobqueue j where j.id = unmet_because.needs;
   root := coalesce(other.ended_by, unmet_because.needs);
   if other.id is null then
-    why := format('it needs job %s, which was deleted', unmet_because.needs);
+    why := format('job %s, which it needs, was deleted', unmet_because.needs);
   elsif other.ended_by is null then
-    why := format('it needs %s, which is %s', bellhop.job_name(other.id), other.state);
+    why := format('%s, which it needs, %s', bellhop.job_name(other.id), bellhop.predicate(other.state));
   else
-    why := format('it needs %s, which is %s because of %s', bellhop.job_name(other.id), other.state, bellhop.job_name(root));
+    why := format('%s, which it needs, %s because of %s', bellhop.job_name(other.id), bellhop.predicate(other.state), bellhop.job_name(root));
   end if;
 end
 $$;

@@ -273,7 +273,7 @@ begin
                  when j.killed_by is not null and j.error like 'killed: %' then 'killed'
                  when j.type = 'command' then 'command_failed'
                  when j.error like 'these jobs wait for each other for ever%' then 'needs_cycle'
-                 when (j.ended_by is not null or j.attempt = 0) and j.error like 'it needs %'
+                 when (j.ended_by is not null or j.attempt = 0) and (j.error like 'job % which it needs, %' or j.error like 'it needs %') -- the latter: before version 63
                    then case when exists (select from bellhop.jobqueue q where q.id = j.ended_by) then 'needs_failed' else 'needs_failed/deleted' end
                  when what is not null then what
                  when j.attempt = 0 then 'never_ran'
@@ -350,7 +350,7 @@ create or replace function bellhop.explain(id bigint) returns text
 language sql stable security invoker
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
-  select format('job %s (%s) is %s', j.id, j.type, j.state)
+  select format('job %s (%s) %s', j.id, j.type, bellhop.predicate(j.state))
       || case when j.state = 'ready' and (select e.code ~ '^lock_' from bellhop.explanation(j.id) with ordinality e (code, sentence, next, n) order by e.n limit 1)
               then ', and waits for a lock' else '' end
       || coalesce((select string_agg(format(e'\n  %s: %s\n    -> %s', e.code, e.sentence, e.next), '' order by n)

@@ -51,7 +51,7 @@ begin
         if done is null then
           wrong := 'there is no job ' || words[2];
         elsif done in ('succeeded', 'failed', 'cancelled', 'quarantined') then
-          done := 'job ' || words[2] || ' is ' || done;
+          done := 'job ' || words[2] || ' ' || bellhop.predicate(done);
         else
           done := 'job ' || words[2] || ' is asked to stop';
         end if;

@@ -109,13 +109,13 @@ func TestDependency_WhatBecomesOfAJobWhenOneItNeedsFails(t *testing.T) {
 	t.Parallel()
 	for _, how := range []struct{ ends, wanted, onFailure, state, error, waits string }{
 		{"succeeded", "{succeeded}", "fail", "ready", "", ""},
-		{"failed", "{succeeded}", "fail", "failed", "it needs job 1 (a), which is failed", ""},
-		{"cancelled", "{succeeded}", "fail", "failed", "it needs job 1 (a), which is cancelled", ""},
-		{"quarantined", "{succeeded}", "fail", "failed", "it needs job 1 (a), which is quarantined", ""},
+		{"failed", "{succeeded}", "fail", "failed", "job 1 (a), which it needs, failed", ""},
+		{"cancelled", "{succeeded}", "fail", "failed", "job 1 (a), which it needs, was cancelled", ""},
+		{"quarantined", "{succeeded}", "fail", "failed", "job 1 (a), which it needs, is quarantined", ""},
 		{"failed", "{succeeded}", "block", "blocked", "", "failed_dependency: job 1 (a)"},
 		{"failed", "{succeeded}", "run", "ready", "", ""},
 		{"failed", "{failed,quarantined}", "fail", "ready", "", ""},
-		{"succeeded", "{failed}", "fail", "failed", "it needs job 1 (a), which is succeeded", ""},
+		{"succeeded", "{failed}", "fail", "failed", "job 1 (a), which it needs, succeeded", ""},
 		{"succeeded", "{failed,succeeded}", "fail", "ready", "", ""},
 	} {
 		for _, late := range []bool{false, true} {
@@ -158,11 +158,11 @@ func TestDependency_NamesTheFailedAncestor(t *testing.T) {
 	anyway := e.needing("type, on_failure", "'cat', 'run'", third)
 	e.end(scheduler.Failed, first)
 	e.states("failed failed failed ready", first, second, third, anyway)
-	e.want(second, "error", "it needs job 1 (billing), which is failed")
-	e.want(third, "error", "it needs job 2 (shipping), which is failed because of job 1 (billing)")
+	e.want(second, "error", "job 1 (billing), which it needs, failed")
+	e.want(third, "error", "job 2 (shipping), which it needs, failed because of job 1 (billing)")
 	e.want(third, "ended_by", "1")
 	late := e.needs(third)
-	e.want(late, "error", "it needs job 3 (notify), which is failed because of job 1 (billing)")
+	e.want(late, "error", "job 3 (notify), which it needs, failed because of job 1 (billing)")
 }
 
 func TestDependency_ARetryOfWhatFailedReleasesWhoeverWasBlocked(t *testing.T) {
@@ -331,7 +331,7 @@ func TestDependency_HoldsWithEveryTriggerDisabled(t *testing.T) {
 	e.states("ready failed", wants, doomed)
 	e.due()
 	e.states("ready failed failed failed", wants, doomed, lost, round1)
-	e.want(lost, "error", "it needs job 999, which was deleted")
+	e.want(lost, "error", "job 999, which it needs, was deleted")
 	has(t, e.column(round1, "error"), "these jobs wait for each other for ever: job 6 needs job 7 needs job 6")
 	e.states("failed", round2)
 	e.end(scheduler.Succeeded, wants)

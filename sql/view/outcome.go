@@ -49,7 +49,7 @@ func (o OutcomeRow) Says() string { return words.Text(o.ProgressText) }
 // job that gave nothing back it is an error.
 func (o OutcomeRow) Into(v any) error {
 	if len(o.Result) == 0 {
-		return fmt.Errorf("job %d is %s, and gave nothing back that this login may see", o.ID, o.State)
+		return fmt.Errorf("job %d %s, and has no result that this login may see", o.ID, o.State.Predicate())
 	}
 	if err := json.Unmarshal(o.Result, v); err != nil {
 		return fmt.Errorf("read the result of job %d: %w", o.ID, err)
@@ -62,12 +62,16 @@ type JobError struct{ Outcome OutcomeRow }
 
 // Error says how it ended, and what was said of it.
 func (e *JobError) Error() string {
-	text := fmt.Sprintf("job %d is %s", e.Outcome.ID, e.Outcome.State)
-	if code := e.Outcome.ExitCode; code != nil && *code != 0 {
+	why := ""
+	if e.Outcome.Error != nil {
+		why = strings.TrimSpace(*e.Outcome.Error)
+	}
+	text := fmt.Sprintf("job %d %s", e.Outcome.ID, e.Outcome.State.Predicate())
+	if code := e.Outcome.ExitCode; code != nil && *code != 0 && !strings.HasPrefix(why, "exit status ") {
 		text += fmt.Sprintf(", exit code %d", *code)
 	}
-	if why := e.Outcome.Error; why != nil {
-		text += ": " + strings.TrimSpace(*why)
+	if why != "" {
+		text += ": " + why
 	}
 	return text
 }

@@ -33,7 +33,7 @@ func unchanged(verb string, c view.Change) string {
 	if verb == "hold" && c.State == scheduler.Held {
 		rule = "it was held before"
 	}
-	return fmt.Sprintf("job %d is %s: %s", c.ID, c.State, rule)
+	return fmt.Sprintf("job %d %s: %s", c.ID, c.State.Predicate(), rule)
 }
 
 // words are how paths name a thing, and tags how openapi.json groups its verbs.

@@ -14,7 +14,7 @@ func TestVerbs_SayWhatTheyCameTo(t *testing.T) {
 	for _, c := range []struct{ path, says string }{
 		{"/jobs/1/cancel", `"state":"running","changed":true,"asked":true`},
 		{"/jobs/2/cancel", `"state":"cancelled","changed":true,"asked":false`},
-		{"/jobs/2/cancel", `"state":"cancelled","changed":false,"asked":false,"why":"job 2 is cancelled: a finished job cannot`},
+		{"/jobs/2/cancel", `"state":"cancelled","changed":false,"asked":false,"why":"job 2 was cancelled: a finished job cannot`},
 		{"/jobs/1/hold", `"changed":false,"asked":false,"why":"job 1 is running: a job that has begun or ended cannot be held"`},
 		{"/jobs/3/hold", `"state":"held","changed":true`},
 		{"/jobs/3/hold", `"changed":false,"asked":false,"why":"job 3 is held: it was held before"`},

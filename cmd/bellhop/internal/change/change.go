@@ -129,7 +129,7 @@ jobs would change.`,
 		words: func(c view.Change) string {
 			switch {
 			case c.Was.Final():
-				return "has already ended: it is " + string(c.State)
+				return "has already ended: it " + c.State.Predicate()
 			case c.State == scheduler.Running:
 				return "running, asked to stop"
 			}

@@ -50,7 +50,7 @@ func printDemo(a *cli.App, r demoReport, f *fileFinder) error {
 		return err
 	}
 	if r.open > 0 {
-		why := fmt.Sprintf("%s without an outcome; job %d is %s", cli.Counted(r.open, "file"), r.job.id, r.job.state)
+		why := fmt.Sprintf("%s without an outcome; job %d %s", cli.Counted(r.open, "file"), r.job.id, r.job.state.Predicate())
 		if r.job.error != "" {
 			why += ": " + cli.Flat(r.job.error)
 		}
@@ -101,7 +101,7 @@ func printDemoText(a *cli.App, r demoReport, f *fileFinder) error {
 			cli.Counted(int64(r.job.agents), "agent"),
 			r.job.took.Round(10*time.Millisecond), cli.Grouped(perSecond(r.job.todo, r.job.took)))
 		if r.job.state != scheduler.Succeeded {
-			say("It is %s: %s", r.job.state, cli.Clean(cli.Flat(r.job.error)))
+			say("It %s: %s", r.job.state.Predicate(), cli.Clean(cli.Flat(r.job.error)))
 		}
 	}
 	if first := r.firstItem(); first != nil {

@@ -71,14 +71,14 @@ func exitCode(a *cli.App, o view.OutcomeRow, quiet bool) error {
 		return cli.Silent(code)
 	}
 	if code == cli.ExitNotFinished {
-		return cli.Failed(code, "no exit code yet", fmt.Sprintf("bellhop exit-code -w %d", o.ID), "job %d is %s", o.ID,
-			o.State)
+		return cli.Failed(code, "no exit code yet", fmt.Sprintf("bellhop exit-code -w %d", o.ID), "job %d %s", o.ID,
+			o.State.Predicate())
 	}
 	if a.JSON() {
 		return a.PrintJSON(o)
 	}
 	if o.ExitCode == nil && o.State != scheduler.Succeeded {
-		a.Note("job %d is %s and has no exit code: %d stands for unknown", o.ID, o.State, cli.ExitUnknown)
+		a.Note("job %d %s and has no exit code: %d stands for unknown", o.ID, o.State.Predicate(), cli.ExitUnknown)
 	}
 	return a.Printf("%d\n", code)
 }

@@ -42,7 +42,7 @@ With two words: why a row of an attached table, named by its key, does not run.`
 			if a.JSON() {
 				return a.PrintJSON(e)
 			}
-			if err := a.Printf("job %d (%s) is %s\n", job.ID, cli.Clean(string(job.Type)), e.Is()); err != nil {
+			if err := a.Printf("job %d (%s) %s\n", job.ID, cli.Clean(string(job.Type)), e.Is()); err != nil {
 				return err
 			}
 			if err := a.PrintReasons(e.Reasons); err != nil || e.Forecast == nil {
