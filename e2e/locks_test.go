@@ -93,7 +93,7 @@ func TestLocks_HistoryIsReplayed(t *testing.T) {
 	e.serve("hosts:\n  - {name: local, slots: 2}\n" + agents("type: pause, command: [sleep], mode: exec"))
 	e.sql("insert into bellhop.jobqueue (type, args, locks) select 'pause', '0.01', '{db:orders=exclusive}' from generate_series(1, 5)")
 	e.waitAll("succeeded 5")
-	has(t, e.ok("simulate", "--from-history", "--since", "1h"), "as it was", "predictive", "blind")
+	has(t, e.ok("simulate", "--from-history", "--since", "1h", "--order", "predictive,blind"), "as it was", "predictive", "blind")
 	has(t, e.ok("simulate", "--from-history", "--order", "fifo", "-o", "json"), `"fifo"`, `"makespan"`, `"wait_p50"`, `"wait_p99"`, `"starts"`)
 	if lines := strings.Count(e.ok("simulate", "--from-history", "--jobs", "3", "--print"), `"locks":["db:orders=exclusive"]`); lines != 3 {
 		t.Errorf("%d jobs of the newest 3", lines)

@@ -10,6 +10,7 @@ import (
 // waiting is a job that waits, and where the backlog keeps it.
 type waiting struct {
 	id       ID
+	at       int // of a simulation: its place
 	set      Set
 	setKey   string
 	typ      string

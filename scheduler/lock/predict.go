@@ -24,6 +24,7 @@ type Estimate struct{ P50, P90 time.Time }
 type Room struct {
 	Slots int
 	Max   map[string]int // how many of a type may run at once; not there: any number
+	Rests time.Duration  // of a slot, from a job's end to the start of the next
 }
 
 // Predict plays the policy forward from now, without new submissions, and says when each pending job starts. The
@@ -87,24 +88,23 @@ func forward(pending []Job, running []RunningJob, room Room, p Policy, now time.
 	if p.Order.waitsInSlot() {
 		p.Order = FIFO
 	}
-	s := newSimulation(p, max(room.Slots, len(running)), now)
+	s := newSimulation(p, Room{Slots: max(room.Slots, len(running))}, now)
 	s.chooser.limit(room.Max, pending, running)
 	for _, r := range running {
 		i := len(s.jobs)
 		d := takes(r.Type)
 		// A job that has taken longer than expected is expected to take a while yet.
 		left := max(d-now.Sub(r.Started), d/10)
-		s.add(simulated{id: r.ID, typ: r.Type, arrives: now, known: r.Locks, started: r.Started})
+		s.add(simulated{id: r.ID, Arrival: &Arrival{Type: r.Type, Locks: r.Locks}, started: r.Started})
 		s.chooser.runs(r.ID, r.Locks)
 		s.held.Add(r.ID, r.Locks)
 		s.free--
 		s.ends.push(due{now.Add(left), i})
 	}
-	s.next = len(s.jobs)
 	sorted := slices.SortedFunc(slices.Values(pending), func(x, y Job) int { return cmp.Compare(x.ID, y.ID) })
 	for _, j := range sorted {
-		s.add(simulated{id: j.ID, arrives: now, since: j.Since, typ: j.Type, known: j.Locks, priority: j.Priority,
-			takes: takes(j.Type)})
+		s.add(simulated{id: j.ID, arrives: now, since: j.Since,
+			Arrival: &Arrival{Type: j.Type, Locks: j.Locks, Priority: j.Priority, Takes: takes(j.Type)}})
 	}
 	s.run()
 	starts := make(map[ID]time.Time, len(pending))

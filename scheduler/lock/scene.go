@@ -99,7 +99,7 @@ func (s Scene) Starts(of Durations) map[ID]Estimate {
 	c := s.cast()
 	p := s.Policy
 	p.Levels = c.levels
-	return Predict(c.pending, c.running, Room{s.Slots, s.Max}, p, s.Now, of)
+	return Predict(c.pending, c.running, Room{Slots: s.Slots, Max: s.Max}, p, s.Now, of)
 }
 
 // Place is where a job stands among those that wait behind the same lock, by when they start: from 1 on;

@@ -10,43 +10,55 @@ import (
 // Arrival is a job of a simulation.
 type Arrival struct {
 	At       time.Duration // when it comes, since the beginning
+	Waited   time.Duration // how long ago it was submitted by then: its age counts from there
 	Type     string
-	Locks    Set // known from the beginning
-	Asks     Set // what it asks for when it has a slot, and waits for there
+	Group    string // whose figures it counts for
+	Locks    Set    // known from the beginning
+	Asks     Set    // what it asks for when it has a slot, and waits for there
 	Priority int
 	Takes    time.Duration // from when it has all its locks
+	Needs    []int         // the places of those that end before it comes
+	Pause    time.Duration // from the last of these ends, before it comes
+	Again    bool          // it is a later attempt of a job: nothing is counted of its wait
 }
 
+// submitted is when the job was submitted, since the beginning.
+func (j Arrival) submitted() time.Duration { return j.At - j.Waited }
+
 // Simulate lets jobs arrive at slots in virtual time, and starts them as the policy
-// says. Jobs have ids in the order in which they arrive.
-func Simulate(jobs []Arrival, slots int, p Policy) Outcome {
+// says. Jobs have ids in the order in which they were submitted.
+func Simulate(jobs []Arrival, room Room, p Policy) Outcome {
 	order := make([]int, len(jobs))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(jobs[i].At, jobs[j].At) })
-	begin := time.Unix(0, 0)
-	s := newSimulation(p, slots, begin)
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(jobs[i].submitted(), jobs[j].submitted()) })
+	at := make([]int, len(jobs)) // in the simulation
 	for n, i := range order {
-		j := jobs[i]
-		s.add(simulated{id: ID(n + 1), arrives: begin.Add(j.At), since: begin.Add(j.At), typ: j.Type, known: j.Locks,
-			asks: j.Asks, priority: j.Priority, takes: j.Takes})
+		at[i] = n
 	}
+	begin := time.Unix(0, 0)
+	s := newSimulation(p, room, begin)
+	s.jobs = make([]simulated, 0, len(jobs))
+	for n, i := range order {
+		j := &jobs[i]
+		s.add(simulated{id: ID(n + 1), Arrival: j, arrives: begin.Add(j.At), since: begin.Add(j.submitted())})
+		for _, need := range j.Needs {
+			s.needs(n, at[need])
+		}
+	}
+	s.chooser.limit(room.Max, s.types(), nil)
 	s.run()
 	starts := make([]time.Duration, len(jobs))
 	var worked, stood time.Duration
 	for n, i := range order {
 		j := &s.jobs[n]
 		starts[i] = j.started.Sub(begin)
-		worked, stood = worked+j.takes, stood+j.started.Sub(j.slotted)
+		worked, stood = worked+j.Takes, stood+j.started.Sub(j.slotted)
 	}
-	out := Was(jobs, starts, slots)
+	out := Was(jobs, starts, room.Slots)
 	out.Order, out.Broken = s.policy.Order, s.broken
-	if len(jobs) == 0 {
-		return out
-	}
-	out.Makespan = s.last.Sub(begin) - jobs[order[0]].At
-	if all := float64(out.Makespan) * float64(slots); all > 0 {
+	if all := float64(out.Makespan) * float64(room.Slots); all > 0 {
 		out.Utilisation, out.Contention = float64(worked)/all, float64(stood)/all
 	}
 	return out
@@ -54,13 +66,19 @@ func Simulate(jobs []Arrival, slots int, p Policy) Outcome {
 
 // simulated is a job on its way through a simulation.
 type simulated struct {
-	id                        ID
-	arrives, since            time.Time
-	typ                       string
-	known, asks               Set
-	priority                  int
-	takes                     time.Duration
-	slotted, started, endedAt time.Time
+	id ID
+	*Arrival
+	arrives, since   time.Time // not before it arrives; from when its age counts
+	slotted, started time.Time
+	lacks            int // of those that it needs, how many have not ended
+}
+
+// asks is what it waits for in its slot.
+func (s *simulation) asks(j *simulated) Set {
+	if s.policy.Order.waitsInSlot() {
+		return j.Asks.Merge(j.Locks)
+	}
+	return j.Asks
 }
 
 // due is a moment of a job.
@@ -68,6 +86,9 @@ type due struct {
 	at  time.Time
 	job int
 }
+
+// aSlot stands for a job where a slot has rested, and no job ends.
+const aSlot = -1
 
 func dueBefore(a, b due) bool { return a.at.Before(b.at) || a.at.Equal(b.at) && a.job < b.job }
 
@@ -80,40 +101,58 @@ type simulation struct {
 	now     time.Time
 	last    time.Time
 	chooser *backlog
-	pending []int      // of Ganeti's plain rule, which has no use for a backlog
-	held    *Index     // what is granted
-	place   map[ID]int // in jobs
-	stuck   []int      // jobs that have a slot, and wait there for a lock
+	pending []int  // of Ganeti's plain rule, which has no use for a backlog
+	held    *Index // what is granted
+	stuck   []int  // jobs that have a slot, and wait there for a lock
 	ends    heap[due]
-	next    int       // the next job to arrive
-	ranks   heap[due] // when priorities and ages change
+	comes   heap[due]     // the jobs to arrive
+	needed  map[int][]int // those that need a job
+	ranks   heap[due]     // when priorities and ages change
+	rests   time.Duration // of a slot, between two jobs
 	broken  int
 }
 
-func newSimulation(p Policy, slots int, now time.Time) *simulation {
+func newSimulation(p Policy, room Room, now time.Time) *simulation {
 	b := newBacklog(p, now)
-	return &simulation{policy: b.Policy, free: slots, now: now, last: now, chooser: b, held: NewIndex(),
-		place: map[ID]int{},
-		ends:  heap[due]{less: dueBefore}, ranks: heap[due]{less: dueBefore}}
+	return &simulation{policy: b.Policy, free: room.Slots, rests: room.Rests, now: now, chooser: b, held: NewIndex(),
+		needed: map[int][]int{},
+		comes:  heap[due]{less: dueBefore}, ends: heap[due]{less: dueBefore}, ranks: heap[due]{less: dueBefore}}
 }
 
-func (s *simulation) add(j simulated) {
-	if s.policy.Order.waitsInSlot() {
-		j.asks = j.asks.Merge(j.known)
+func (s *simulation) add(j simulated) { s.jobs = append(s.jobs, j) }
+
+// needs has a job come after another's end.
+func (s *simulation) needs(i, other int) {
+	s.jobs[i].lacks++
+	s.needed[other] = append(s.needed[other], i)
+}
+
+// types is a job of each type.
+func (s *simulation) types() (list []Job) {
+	seen := map[string]bool{}
+	for i := range s.jobs {
+		if typ := s.jobs[i].Type; !seen[typ] {
+			seen[typ] = true
+			list = append(list, Job{Type: typ})
+		}
 	}
-	s.place[j.id] = len(s.jobs)
-	s.jobs = append(s.jobs, j)
+	return list
 }
 
 // run goes from moment to moment until nothing is left to happen.
 func (s *simulation) run() {
 	s.waiting = make([]*waiting, len(s.jobs))
+	for i := range s.jobs {
+		if j := &s.jobs[i]; j.lacks == 0 && j.started.IsZero() {
+			s.comes.push(due{j.arrives, i})
+		}
+	}
 	for {
 		switch {
 		case len(s.ends.list) == 0 && len(s.stuck) > 0: // no running job is left to release a lock
 			s.breakOne()
-		case s.next < len(s.jobs) && (len(s.ends.list) == 0 || !s.ends.list[0].at.Before(s.jobs[s.next].arrives)):
-			s.now = s.jobs[s.next].arrives
+		case len(s.comes.list) > 0 && (len(s.ends.list) == 0 || !s.ends.list[0].at.Before(s.comes.list[0].at)):
+			s.now = s.comes.list[0].at
 		case len(s.ends.list) > 0:
 			s.now = s.ends.list[0].at
 		default:
@@ -123,8 +162,8 @@ func (s *simulation) run() {
 		for len(s.ends.list) > 0 && !s.ends.list[0].at.After(s.now) {
 			s.end(s.ends.pop().job)
 		}
-		for ; s.next < len(s.jobs) && !s.jobs[s.next].arrives.After(s.now); s.next++ {
-			s.arrive(s.next)
+		for len(s.comes.list) > 0 && !s.comes.list[0].at.After(s.now) {
+			s.arrive(s.comes.pop().job)
 		}
 		s.pass()
 	}
@@ -136,7 +175,7 @@ func (s *simulation) arrive(i int) {
 		s.pending = append(s.pending, i)
 		return
 	}
-	w := &waiting{id: j.id, set: j.known, typ: j.typ, priority: j.priority, since: j.since}
+	w := &waiting{id: j.id, at: i, set: j.Locks, typ: j.Type, priority: j.Priority, since: j.since}
 	if s.policy.Order.waitsInSlot() {
 		w.set = Set{}
 	}
@@ -157,7 +196,7 @@ func (s *simulation) pass() {
 	for len(s.ranks.list) > 0 && !s.ranks.list[0].at.After(s.now) {
 		i := s.ranks.pop().job
 		w := s.waiting[i]
-		if w.in == nil {
+		if w == nil {
 			continue
 		}
 		s.chooser.again(w)
@@ -165,7 +204,7 @@ func (s *simulation) pass() {
 			s.ranks.push(due{at, i})
 		}
 	}
-	s.chooser.pass(s.now, s.free, func(w *waiting, _ float64) { s.start(s.place[w.id]) })
+	s.chooser.pass(s.now, s.free, func(w *waiting, _ float64) { s.start(w.at) })
 }
 
 // plain is a pass of Ganeti's: weights are of its beginning, beside what the
@@ -182,15 +221,15 @@ func (s *simulation) plain() {
 	list := make([]ranked, len(s.pending))
 	for n, i := range s.pending {
 		j, waited := &s.jobs[i], s.now.Sub(s.jobs[i].since)
-		spv := s.chooser.running.Static(c, j.known, s.policy.Levels)
-		list[n] = ranked{i, c.Priority(j.priority, waited), spv * c.Factor(waited)}
+		spv := s.chooser.running.Static(c, j.Locks, s.policy.Levels)
+		list[n] = ranked{i, c.Priority(j.Priority, waited), spv * c.Factor(waited)}
 	}
 	slices.SortFunc(list, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(x.priority, y.priority), cmp.Compare(x.weight, y.weight), cmp.Compare(x.i, y.i))
 	})
 	n := min(s.free, len(list))
 	for _, r := range list[:n] {
-		s.chooser.runs(s.jobs[r.i].id, s.jobs[r.i].known)
+		s.chooser.runs(s.jobs[r.i].id, s.jobs[r.i].Locks)
 		s.start(r.i)
 	}
 	s.pending = s.pending[:0]
@@ -203,9 +242,10 @@ func (s *simulation) plain() {
 func (s *simulation) start(i int) {
 	j := &s.jobs[i]
 	j.slotted = s.now
+	s.waiting[i] = nil
 	s.free--
 	if !s.policy.Order.waitsInSlot() {
-		s.held.Add(j.id, j.known)
+		s.held.Add(j.id, j.Locks)
 	}
 	if !s.grant(i) {
 		s.stuck = append(s.stuck, i)
@@ -215,38 +255,59 @@ func (s *simulation) start(i int) {
 // grant gives a job what it asks for, and lets it work, unless another has that.
 func (s *simulation) grant(i int) bool {
 	j := &s.jobs[i]
-	if !j.asks.Empty() {
+	if asks := s.asks(j); !asks.Empty() {
 		own := s.held.sets[j.id]
 		if !own.Empty() {
 			s.held.Remove(j.id) // it is not in its own way
 		}
-		_, _, blocked := s.held.Blocker(j.asks)
+		_, _, blocked := s.held.Blocker(asks)
 		s.held.Add(j.id, own)
 		if blocked {
 			return false
 		}
-		s.held.Add(j.id, j.asks)
+		s.held.Add(j.id, asks)
 		if !s.policy.Order.waitsInSlot() {
-			s.chooser.runs(j.id, j.asks)
+			s.chooser.runs(j.id, asks)
 		}
 	}
-	j.started, j.endedAt = s.now, s.now.Add(j.takes)
-	s.ends.push(due{j.endedAt, i})
+	j.started = s.now
+	s.ends.push(due{s.now.Add(j.Takes), i})
 	return true
 }
 
-// end frees what a job has.
+// end frees what a job has, and lets those come that need its end.
 func (s *simulation) end(i int) {
+	if i == aSlot {
+		s.free++
+		return
+	}
 	j := &s.jobs[i]
-	s.free++
-	s.last = s.now
+	if s.rests > 0 {
+		s.ends.push(due{s.now.Add(s.rests), aSlot})
+	} else {
+		s.free++
+	}
 	s.held.Remove(j.id)
 	s.chooser.end(j.id)
 	if s.chooser.byType != nil {
-		s.chooser.byType[j.typ]++
-		s.chooser.unpark(j.typ)
+		s.chooser.byType[j.Type]++
+		s.chooser.unpark(j.Type)
 	}
 	s.stuck = slices.DeleteFunc(s.stuck, s.grant) // in the order in which they came to wait
+	for _, n := range s.needed[i] {
+		next := &s.jobs[n]
+		if next.lacks--; next.lacks == 0 {
+			s.comes.push(due{later(next.arrives, s.now.Add(next.Pause)), n})
+		}
+	}
+	delete(s.needed, i)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // breakOne fails the youngest of jobs that wait for each other.
@@ -255,18 +316,20 @@ func (s *simulation) breakOne() {
 	for _, i := range s.stuck {
 		j := &s.jobs[i]
 		for _, other := range slices.Sorted(maps.Keys(s.held.sets)) {
-			if is, _ := Conflicts(j.asks, s.held.sets[other]); is && other != j.id {
+			if is, _ := Conflicts(s.asks(j), s.held.sets[other]); is && other != j.id {
 				waits[j.id] = append(waits[j.id], other)
 			}
 		}
 	}
 	i := s.stuck[len(s.stuck)-1]
 	if cycle := Cycle(waits); cycle != nil {
-		i = s.place[cycle[0]]
+		i = s.stuck[slices.IndexFunc(s.stuck, func(x int) bool { return s.jobs[x].id == cycle[0] })]
 	}
 	s.stuck = slices.DeleteFunc(s.stuck, func(x int) bool { return x == i })
 	j := &s.jobs[i]
-	j.started, j.endedAt, j.takes = s.now, s.now, 0
+	failed := *j.Arrival
+	failed.Takes = 0
+	j.started, j.Arrival = s.now, &failed
 	s.broken++
 	s.end(i)
 }

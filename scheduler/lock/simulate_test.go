@@ -51,16 +51,16 @@ func TestSimulate_ByHand(t *testing.T) {
 		{"a lock", locks, 2, Blind, []int{0, 10, 10}, 20 * sec, 0.25},
 		{"a lock at run time", asks, 2, Predictive, []int{0, 10, 10}, 20 * sec, 0.25},
 	} {
-		if o := Simulate(c.jobs, c.slots, policyOf(c.order)); !slices.Equal(starts(o), c.starts) ||
+		if o := Simulate(c.jobs, Room{Slots: c.slots}, policyOf(c.order)); !slices.Equal(starts(o), c.starts) ||
 			o.Makespan != c.makespan || o.Contention != c.stood {
 			t.Errorf("%s, %s: %+v", c.name, c.order, o)
 		}
 	}
-	o := Simulate(plain, 1, policyOf(FIFO))
+	o := Simulate(plain, Room{Slots: 1}, policyOf(FIFO))
 	if o.WaitP50 != 8*sec || o.WaitP99 != 19*sec || o.WaitMax != 19*sec || o.WaitMean != 9*sec || o.Utilisation != 1 {
 		t.Errorf("%+v", o)
 	}
-	if o := Simulate(nil, 1, DefaultPolicy); o.Makespan != 0 || len(o.Starts) != 0 {
+	if o := Simulate(nil, Room{Slots: 1}, DefaultPolicy); o.Makespan != 0 || len(o.Starts) != 0 {
 		t.Errorf("%+v", o)
 	}
 }
@@ -71,9 +71,47 @@ func TestSimulate_JobsThatWaitForEachOtherAreBroken(t *testing.T) {
 		{Takes: 3 * sec, Locks: set(t, "a:z=exclusive")},
 		{Takes: sec, Locks: set(t, "a:x=exclusive"), Asks: set(t, "a:y=exclusive", "a:z=shared")}, // waits for the first, then for the next
 		{Takes: sec, Locks: set(t, "a:y=exclusive"), Asks: set(t, "a:x=exclusive")},
-		{At: 5 * sec, Takes: sec}}, 3, policyOf(FIFO))
+		{At: 5 * sec, Takes: sec}}, Room{Slots: 3}, policyOf(FIFO))
 	if o.Broken != 1 || !slices.Equal(starts(o), []int{0, 3, 3, 5}) {
 		t.Errorf("%+v", o)
+	}
+}
+
+// A job comes when those that it needs have ended, a pause later; no more of a type run than may; a slot rests
+// between two jobs. An age counts from the submission, and what is compared is told by group.
+func TestSimulate_NeedsLimitsAndRests(t *testing.T) {
+	t.Parallel()
+	jobs := []Arrival{
+		{Type: "a", Group: "x", Takes: 10 * sec},
+		{Type: "a", Group: "y", Takes: 10 * sec, Needs: []int{0}, Pause: 2 * sec},
+		{Type: "a", Group: "x", Takes: 5 * sec, Needs: []int{1, 3}},
+		{Type: "b", Group: "y", Takes: 30 * sec},
+		{Type: "b", Group: "y", Takes: sec},
+		{Type: "a", Group: "x", Takes: sec, Needs: []int{2}, Again: true},
+	}
+	for _, c := range []struct {
+		room   Room
+		starts []int
+	}{
+		{Room{Slots: 3}, []int{0, 12, 30, 0, 0, 35}},
+		{Room{Slots: 3, Max: map[string]int{"b": 1}}, []int{0, 12, 30, 0, 30, 35}},
+		{Room{Slots: 2, Rests: sec}, []int{0, 13, 30, 0, 11, 35}},
+	} {
+		if o := Simulate(jobs, c.room, policyOf(FIFO)); !slices.Equal(starts(o), c.starts) {
+			t.Errorf("%+v: %v", c.room, starts(o))
+		}
+	}
+	was := Simulate(jobs, Room{Slots: 3, Max: map[string]int{"b": 1}}, policyOf(FIFO))
+	is := Simulate(jobs, Room{Slots: 3}, policyOf(FIFO))
+	want := []Part{{Group: "x", Jobs: 2, Busy: 16. / 36}, {Group: "y", Jobs: 3, Busy: 41. / 36, Earlier: 1}}
+	if got := is.Parts(jobs, was); !reflect.DeepEqual(got, want) || was.WaitMax != 30*sec || is.WaitMax != 0 {
+		t.Errorf("%+v, %v and %v", got, was.WaitMax, is.WaitMax)
+	}
+	x := set(t, "a:x=exclusive")
+	late := Arrival{At: 2 * sec, Waited: time.Hour, Takes: sec, Priority: 1, Locks: x}
+	old := []Arrival{{Takes: 10 * sec}, {At: sec, Takes: sec}, late}
+	if o := Simulate(old, Room{Slots: 1}, policyOf(FIFO)); !slices.Equal(starts(o), []int{0, 11, 10}) {
+		t.Errorf("what is older is better: %v", starts(o))
 	}
 }
 
@@ -112,7 +150,7 @@ func TestSimulate_ChoosesAsSelectDoes(t *testing.T) {
 		}
 		slots := rapid.IntRange(1, 4).Draw(t, "slots")
 		p := quick(rapid.SampledFrom([]Order{Predictive, FIFO, Greedy}).Draw(t, "order"))
-		got := Simulate(jobs, slots, p).Starts
+		got := Simulate(jobs, Room{Slots: slots}, p).Starts
 		if want := bySelect(jobs, slots, p); !slices.Equal(got, want) {
 			t.Fatalf("%s: started at %v, and by Select %v", p.Order, got, want)
 		}
@@ -160,7 +198,7 @@ func TestSimulate_NoTwoThatWorkConflict(t *testing.T) {
 			}
 		}
 		slots := rapid.IntRange(1, 4).Draw(t, "slots")
-		o := Simulate(jobs, slots, quick(rapid.SampledFrom(Orders).Draw(t, "order")))
+		o := Simulate(jobs, Room{Slots: slots}, quick(rapid.SampledFrom(Orders).Draw(t, "order")))
 		for i, x := range jobs {
 			beside := 1
 			for k, y := range jobs {
@@ -207,7 +245,7 @@ func TestSelect_NobodyStarves(t *testing.T) {
 			jobs = append(jobs, Arrival{At: at, Locks: wants[int(at/sec)%2], Priority: BestPriority,
 				Takes: time.Duration(1+int(at/sec)%4) * sec})
 		}
-		o := Simulate(jobs, rapid.IntRange(1, 3).Draw(t, "slots"), p)
+		o := Simulate(jobs, Room{Slots: rapid.IntRange(1, 3).Draw(t, "slots")}, p)
 		for i := range jobs {
 			if most := bound(jobs, o, i, p.Constants); o.Starts[i] > most {
 				t.Fatalf("%s: %d came at %v and started at %v, no later than %v was promised", p.Order, i, jobs[i].At, o.Starts[i], most)
@@ -225,7 +263,7 @@ func TestSelect_WithoutReservationsOneStarves(t *testing.T) {
 	}
 	for _, order := range []Order{Predictive, FIFO, Greedy} {
 		p := quick(order)
-		o := Simulate(jobs, 4, p)
+		o := Simulate(jobs, Room{Slots: 4}, p)
 		starved := o.Starts[1] > bound(jobs, o, 1, p.Constants)
 		if starved != (order == Greedy) || order == Greedy && o.Starts[1] < 600*sec {
 			t.Errorf("%s: started at %v", order, o.Starts[1])
@@ -327,7 +365,7 @@ func TestPredict_IsRightWhereDurationsAre(t *testing.T) {
 			return d, d, err == nil
 		}
 		slots := rapid.IntRange(1, 3).Draw(t, "slots")
-		o := Simulate(jobs, slots, quick(Predictive))
+		o := Simulate(jobs, Room{Slots: slots}, quick(Predictive))
 		for id, e := range Predict(pending, nil, Room{Slots: slots}, quick(Predictive), epoch, of) {
 			if at := epoch.Add(o.Starts[id-1]); !e.P50.Equal(at) || !e.P90.Equal(at) {
 				t.Fatalf("%d: %v, and it started at %v", id, e, at)
@@ -359,7 +397,7 @@ func TestGanetiWorkload_IsTheSameForTheSameSeed(t *testing.T) {
 	if often != 1000 || len(seen) < len(ganetiJobs)-1 {
 		t.Errorf("%d of 1000, %d types", often, len(seen))
 	}
-	if o := Simulate(a, 20, DefaultPolicy); o.Broken > 0 {
+	if o := Simulate(a, Room{Slots: 20}, DefaultPolicy); o.Broken > 0 {
 		t.Errorf("jobs wait for each other: %+v", o.Broken)
 	}
 }
@@ -371,7 +409,7 @@ func BenchmarkSimulate(b *testing.B) {
 			p := DefaultPolicy
 			p.Order = order
 			for b.Loop() {
-				Simulate(jobs, 20, p)
+				Simulate(jobs, Room{Slots: 20}, p)
 			}
 		})
 	}

@@ -1,7 +1,9 @@
 package store
 
 import (
-	"reflect"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,24 +30,44 @@ func TestEnded_IsAWorkload(t *testing.T) {
 	ended("command", "pause", "", "0 s", "", "1 s", "", "3 s")
 	ended("cat", "of long ago", "", "-3 days", "", "-2 days", "", "-1 day")
 	e.insert("type", "'cat'") // it waits
-	want := []view.EndedRow{
-		{Type: "cat", Priority: 2, Locks: []string{"customer:42=exclusive"}, Waited: 1, Takes: 2},
-		{Type: "dog", Priority: 2, Locks: []string{"x:a=shared"}, At: 10, Waited: 2, Takes: 5},
-	}
+	e.exec(`insert into bellhop.attempt_past (job, attempt, fence, started_at, ended_at)
+		select id, 1, 1, zero + interval '12 s', zero + interval '13 s' from bellhop.jobqueue, at where type = 'dog'`)
+	e.exec(`update bellhop.jobqueue set attempt = 2, host = 'local', child = 'dog.1', vars = '{"C": "7"}' where type = 'dog'`)
 	look := view.NewLook(e.conn)
+	read := func(since time.Duration, by string, operator bool) (got []string, err error) {
+		var zero time.Time
+		err = look.Ended(t.Context(), view.Past{Since: since, Most: 100, By: by, Operator: operator}, func(r view.EndedRow) {
+			if zero.IsZero() {
+				zero = r.Created
+			}
+			tries := []time.Duration{}
+			for _, at := range r.Tries {
+				tries = append(tries, at.Sub(zero))
+			}
+			got = append(got, fmt.Sprint(r.Group, r.Locks, r.Priority, " ", r.Created.Sub(zero), r.Due.Sub(zero),
+				r.Began.Sub(zero), r.Ended.Sub(zero), len(r.Needs), tries, r.Host, r.Unknown))
+		})
+		return got, err
+	}
 	for _, role := range []string{"bellhop_operator", "bellhop_reader"} {
 		e.exec("set role " + role)
-		got, err := look.Ended(t.Context(), 2*time.Hour, 100, role == "bellhop_operator")
+		got, err := read(2*time.Hour, "", role == "bellhop_operator")
 		e.exec("reset role")
+		want := []string{"cat[customer:42=exclusive] 2 0s 0s 1s 3s 0 []false", "dog[x:a=shared] 2 5s 10s 20s 25s 0 [12s 13s]localfalse"}
 		if role == "bellhop_reader" { // it sees no arguments
-			want[0].Locks, want[0].Unknown = []string{"customer:?=exclusive"}, true
+			want[0] = "cat[customer:?=exclusive] 2 0s 0s 1s 3s 0 []true"
 		}
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %v\n%+v", role, err, got)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v\n%q", role, err, got)
+		}
+	}
+	for by, want := range map[string]string{"vars.C": "7[", "share": "["} {
+		if got, err := read(2*time.Hour, by, true); err != nil || len(got) != 2 || !strings.HasPrefix(got[1], want) {
+			t.Errorf("by %s: %v %q", by, err, got)
 		}
 	}
 	e.exec("set role bellhop_reader")
-	if _, err := look.Ended(t.Context(), time.Hour, 100, true); err == nil {
+	if _, err := read(time.Hour, "", true); err == nil {
 		t.Error("a reader sees arguments")
 	}
 	e.exec("reset role")

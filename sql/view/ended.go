@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"bellhop/scheduler/lock"
 	"bellhop/sql"
 )
@@ -13,24 +15,41 @@ import (
 var (
 	lookEndedSQL       = sql.Query("look_ended")
 	lookReaderEndedSQL = strings.NewReplacer("from bellhop.jobqueue", "from bellhop.every_job",
-		"j.args, j.vars", "null::text as args, null::jsonb as vars").Replace(lookEndedSQL)
-	lookTemplatesSQL = sql.Query("look_templates")
+		"j.args", "null::text", "j.vars", "null::jsonb", "j.msq is not null", "j.is_msq").Replace(lookEndedSQL)
+	lookEndedCountSQL = sql.Query("look_ended_count")
+	lookTemplatesSQL  = sql.Query("look_templates")
 )
 
 // EndedRow is a job that has run and ended.
 type EndedRow struct {
-	Type     string
-	Priority int
-	Locks    []string // its own, and those that its agent says
-	At       float64  // when it could begin, in seconds since the first could
-	Waited   float64  // from then to its start
-	Takes    float64  // its last attempt
-	Unknown  bool     // its agent's locks are not known for sure, since the caller may not see its arguments
+	ID         int64
+	Type       string
+	Group      string
+	Priority   int
+	Locks      []string    // its own, and those that its agent says
+	Created    time.Time   // when it was submitted
+	Due        time.Time   // when it could begin, but for what it needs
+	Began      time.Time   // the last attempt
+	Ended      time.Time   // and its end
+	Needs      []int64     // the jobs that it needed
+	Tries      []time.Time // begin and end of each earlier attempt
+	Host       string
+	Query      bool
+	Elsewhere  bool  // it took no slot of a host: it ran on an engine, or a worker had it
+	Unknown    bool  // its agent's locks are not known for sure, since the caller may not see its arguments
+	Unreadable error // what its agent says of its locks
 }
 
-// Ended gives so many of the newest jobs that were submitted since a while ago, and have ended. A reader sees no
-// arguments: what agents' templates make of these is the unknown kind then.
-func (l Look) Ended(ctx context.Context, since time.Duration, most int, operator bool) ([]EndedRow, error) {
+// Past says which of the jobs that have ended are wanted.
+type Past struct {
+	Since    time.Duration // submitted so long ago at most
+	Most     int           // of these the newest
+	By       string        // groups: empty (type), share, or vars.NAME
+	Operator bool          // else the caller sees no arguments: what agents' templates make of these is the unknown kind
+}
+
+// Templates are the locks that live instances' agents say their jobs need.
+func (l Look) Templates(ctx context.Context) (lock.Templates, error) {
 	agents, err := collect[struct {
 		Type  string
 		Locks []string
@@ -44,26 +63,46 @@ func (l Look) Ended(ctx context.Context, since time.Duration, most int, operator
 			return nil, fmt.Errorf("read what the agent of %s says of locks: %w", a.Type, err)
 		}
 	}
+	return all, nil
+}
+
+// Ended gives each of the jobs that have ended, one after the other, in the order of their ids.
+func (l Look) Ended(ctx context.Context, past Past, each func(EndedRow)) error {
+	all, err := l.Templates(ctx)
+	if err != nil {
+		return err
+	}
 	text := lookEndedSQL
-	if !operator {
+	if !past.Operator {
 		text = lookReaderEndedSQL
 	}
-	rows, err := collect[struct {
-		Type              string
-		Priority          int
-		Locks             []string
-		Key, Args         *string
-		Vars              map[string]string
-		At, Waited, Takes float64
-	}](ctx, l.db, "read jobs that have ended", text, since.Seconds(), most)
+	rows, err := l.db.Query(ctx, text, past.Since.Seconds(), past.Most, all.Types(), past.By)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("read jobs that have ended: %w", err)
 	}
-	ended := make([]EndedRow, len(rows))
-	for i, r := range rows {
-		w := all.Resolved(lock.Waiting{Type: r.Type, Locks: r.Locks}, lock.Columns{Args: r.Args, Key: r.Key, Vars: r.Vars})
-		ended[i] = EndedRow{Type: r.Type, Priority: r.Priority, Locks: w.Locks, At: r.At, Waited: r.Waited,
-			Takes: r.Takes, Unknown: !operator && all[r.Type] != nil}
+	var r EndedRow
+	var key, args *string
+	var vars map[string]string
+	columns := []any{&r.ID, &r.Type, &r.Priority, &r.Locks, &key, &args, &vars, &r.Group, &r.Created, &r.Due,
+		&r.Began, &r.Ended, &r.Needs, &r.Tries, &r.Host, &r.Query, &r.Elsewhere}
+	_, err = pgx.ForEachRow(rows, columns, func() error {
+		row := r
+		if all[r.Type] != nil {
+			w := lock.Waiting{Type: r.Type, Locks: r.Locks}
+			w = all.Resolved(w, lock.Columns{Args: args, Key: key, Vars: vars})
+			row.Locks, row.Unreadable, row.Unknown = w.Locks, w.Unreadable, !past.Operator
+		}
+		each(row)
+		r, key, args, vars = EndedRow{}, nil, nil, nil // nothing of one row stays in the next
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read jobs that have ended: %w", err)
 	}
-	return ended, nil
+	return nil
+}
+
+// EndedCount is how many jobs have ended since a while ago, deleted ones too.
+func (l Look) EndedCount(ctx context.Context, since time.Duration) (int64, error) {
+	return value[int64](ctx, l.db, "count jobs that have ended", lookEndedCountSQL, since.Seconds())
 }

@@ -49,7 +49,7 @@ func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (s lock
 	if err != nil {
 		return s, err
 	}
-	s = lock.Scene{Now: time.Now(), Max: map[string]int{}, Jobs: make([]lock.Seen, len(rows))}
+	s = lock.Scene{Now: time.Now(), Jobs: make([]lock.Seen, len(rows))}
 	ago := func(sec float64) time.Time { return s.Now.Add(-time.Duration(sec * float64(time.Second))) }
 	holds := map[int64]bool{}
 	for i, r := range rows {
@@ -60,20 +60,11 @@ func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (s lock
 	if s.Policy, err = l.Policy(ctx); err != nil {
 		return s, err
 	}
-	room, err := collect[struct {
-		Type string
-		Most int
-	}](ctx, l.db, "read how many jobs may run", lookRoomSQL)
+	room, err := l.Room(ctx)
 	if err != nil {
 		return s, err
 	}
-	for _, r := range room {
-		if r.Type == "" {
-			s.Slots = r.Most
-		} else {
-			s.Max[r.Type] = r.Most
-		}
-	}
+	s.Slots, s.Max = room.Slots, room.Max
 	beside, err := collect[BesideRow](ctx, l.db, "read jobs without locks", lookBesideSQL, besideMost)
 	if err != nil {
 		return s, err
@@ -99,6 +90,23 @@ func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (s lock
 		}
 	}
 	return s, nil
+}
+
+// Room is where live instances' jobs run.
+func (l Look) Room(ctx context.Context) (lock.Room, error) {
+	room := lock.Room{Max: map[string]int{}}
+	rows, err := collect[struct {
+		Type string
+		Most int
+	}](ctx, l.db, "read how many jobs may run", lookRoomSQL)
+	for _, r := range rows {
+		if r.Type == "" {
+			room.Slots = r.Most
+		} else {
+			room.Max[r.Type] = r.Most
+		}
+	}
+	return room, err
 }
 
 // Policy is the one that is obeyed: that of the newest instance, or the one that holds

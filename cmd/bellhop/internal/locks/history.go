@@ -3,8 +3,9 @@ package locks
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"bellhop/cmd/bellhop/internal/cli"
@@ -15,9 +16,9 @@ import (
 // asItWas is the row of what really became of the jobs.
 const asItWas lock.Order = "as it was"
 
-// past gives the jobs of the database that have ended, as a workload, with the policy that is obeyed.
+// past gives the jobs of the database that have ended, as a workload, with the policy that is obeyed or asked for.
 func (o *simulation) past(ctx context.Context, a *cli.App, s *cli.Session) ([]lock.Arrival, lock.Policy, error) {
-	policy, err := s.Policy(ctx)
+	policy, err := o.pastPolicy(ctx, s)
 	if err != nil {
 		return nil, policy, err
 	}
@@ -25,65 +26,210 @@ func (o *simulation) past(ctx context.Context, a *cli.App, s *cli.Session) ([]lo
 	if err != nil {
 		return nil, policy, cli.Usage("simulate", "--since "+o.since+": "+err.Error(), "bellhop simulate --from-history --since 7d")
 	}
-	rows, err := s.Ended(ctx, since, o.jobs, true)
+	past := view.Past{Since: since, Most: o.jobs, By: strings.TrimPrefix(o.by, "type"), Operator: true}
+	h := newHistory(&policy)
+	err = s.Ended(ctx, past, h.add)
 	if cli.IsDenied(err) {
-		rows, err = s.Ended(ctx, since, o.jobs, false)
+		past.Operator, h = false, newHistory(&policy)
+		err = s.Ended(ctx, past, h.add)
 	}
 	if err != nil {
 		return nil, policy, err
 	}
-	if len(rows) == 0 {
+	if len(h.jobs) == 0 {
 		return nil, policy, cli.Failed(cli.ExitNotFound, "not found", "bellhop ls -s succeeded",
-			"no job that was submitted in the last %s has ended", o.since)
+			"no job that was submitted in the last %s has ended in a slot", o.since)
 	}
-	if o.slots == 0 {
-		if o.slots, err = slotsNow(ctx, s); err != nil {
-			return nil, policy, err
-		}
+	if len(o.orders) == 0 {
+		o.orders = []string{string(cmp.Or(policy.Order, lock.Predictive))}
 	}
-	jobs, starts := replayed(a, rows, &policy)
-	was := lock.Was(jobs, starts, o.slots)
+	h.finish()
+	o.room.Rests = h.rests()
+	was := lock.Was(h.jobs, h.starts, o.room.Slots)
 	was.Order = asItWas
 	o.was = &was
-	return jobs, policy, nil
-}
-
-// slotsNow counts the slots of all hosts. Without a host it is the default of a simulation from a file.
-func slotsNow(ctx context.Context, s *cli.Session) (slots int, err error) {
-	hosts, err := s.Hosts(ctx)
-	for _, h := range hosts {
-		slots += h.Slots
+	counted, err := s.EndedCount(ctx, since)
+	if err != nil && !cli.IsDenied(err) {
+		return nil, policy, err
 	}
-	return cmp.Or(slots, fileSlots), err
+	h.notes(a, o, counted, past.Operator)
+	return h.jobs, policy, nil
 }
 
-// replayed makes a workload of ended jobs, with the start of each. A policy without levels gets Ganeti's levels, and
-// those of the jobs.
-func replayed(a *cli.App, rows []view.EndedRow, policy *lock.Policy) (jobs []lock.Arrival, starts []time.Duration) {
-	configured, hidden, unreadable := len(policy.Levels) > 0, 0, 0
-	if !configured {
+// pastPolicy is the policy, and the room where it is not told: what live instances have, or what a file says.
+func (o *simulation) pastPolicy(ctx context.Context, s *cli.Session) (lock.Policy, error) {
+	policy, err := s.Policy(ctx)
+	if err != nil {
+		return policy, err
+	}
+	room, err := s.Room(ctx)
+	if err != nil {
+		return policy, err
+	}
+	if o.other != nil {
+		policy = *o.other
+	}
+	o.room.Slots = cmp.Or(o.room.Slots, room.Slots, fileSlots)
+	maps.Copy(room.Max, o.most)
+	maps.DeleteFunc(room.Max, func(_ string, n int) bool { return n == 0 })
+	o.room.Max = room.Max
+	return policy, nil
+}
+
+// history makes a workload of ended jobs, row by row. A policy without levels gets Ganeti's levels, and those of the
+// jobs.
+type history struct {
+	policy *lock.Policy
+	grow   bool // the policy names no levels
+	zero   time.Time
+	jobs   []lock.Arrival
+	starts []time.Duration
+	ids    map[int64]int // the last attempt of a job, in jobs
+	needs  map[int][]int64
+	sets   map[string]lock.Set  // what was read before
+	runs   map[string][]stretch // by host
+
+	rows, queries, elsewhere, unreadable, hidden int
+}
+
+func newHistory(policy *lock.Policy) *history {
+	h := &history{policy: policy, grow: len(policy.Levels) == 0, ids: map[int64]int{}}
+	h.needs, h.sets, h.runs = map[int][]int64{}, map[string]lock.Set{}, map[string][]stretch{}
+	if h.grow {
 		policy.Levels = slices.Clone(lock.GanetiLevels)
 	}
-	for _, r := range rows {
-		set, err := readTexts(r.Locks, &policy.Levels, !configured)
-		if err != nil { // it never got them: it was of before, or of another configuration
-			set = lock.Set{}
-			unreadable++
+	return h
+}
+
+func (h *history) add(r view.EndedRow) {
+	if h.rows++; h.zero.IsZero() {
+		h.zero = r.Created
+	}
+	if r.Elsewhere {
+		h.elsewhere++
+		return
+	}
+	if r.Query {
+		h.queries++
+	}
+	if r.Unknown {
+		h.hidden++
+	}
+	at := func(t time.Time) time.Duration { return t.Sub(h.zero) }
+	set, err := h.set(r.Locks)
+	if err != nil || r.Unreadable != nil { // it never got them: it was of before, or of another configuration
+		h.unreadable++
+	}
+	j := lock.Arrival{At: at(r.Due), Waited: r.Due.Sub(r.Created), Type: r.Type, Group: r.Group, Priority: r.Priority,
+		Locks: set}
+	for i := 0; i+1 < len(r.Tries); i += 2 {
+		j = h.attempt(r, j, at(r.Tries[i]), at(r.Tries[i+1]))
+	}
+	h.attempt(r, j, at(r.Began), at(r.Ended))
+	h.ids[r.ID] = len(h.jobs) - 1
+	if r.Host != "" {
+		h.runs[r.Host] = append(h.runs[r.Host], stretch{at(r.Due), at(r.Began), at(r.Ended)})
+	}
+}
+
+// attempt adds an attempt of a job, and gives what the next one, which needs it, has of it.
+func (h *history) attempt(r view.EndedRow, j lock.Arrival, began, ended time.Duration) lock.Arrival {
+	i := len(h.jobs)
+	if j.Again {
+		j.Pause = max(0, began-j.Pause) // as long after the end of the one before as it was
+	} else if len(r.Needs) > 0 {
+		h.needs[i] = r.Needs
+	}
+	j.Takes = max(0, ended-began)
+	h.jobs, h.starts = append(h.jobs, j), append(h.starts, began)
+	j.Again, j.Needs, j.Pause = true, []int{i}, ended
+	return j
+}
+
+// set reads locks, those of the same text once.
+func (h *history) set(texts []string) (lock.Set, error) {
+	if len(texts) == 0 {
+		return lock.Set{}, nil
+	}
+	text := strings.Join(texts, "\n")
+	set, seen := h.sets[text]
+	if seen {
+		return set, nil
+	}
+	set, err := readTexts(texts, &h.policy.Levels, h.grow)
+	if err != nil {
+		return lock.Set{}, err
+	}
+	h.sets[text] = set
+	return set, nil
+}
+
+// finish finds the jobs that others need. What is not in the workload ended before, or not at all.
+func (h *history) finish() {
+	for i, ids := range h.needs {
+		for _, id := range ids {
+			if n, there := h.ids[id]; there && n < i {
+				h.jobs[i].Needs = append(h.jobs[i].Needs, n)
+			}
 		}
-		if r.Unknown {
-			hidden++
+	}
+	h.ids, h.needs, h.sets = nil, nil, nil
+}
+
+// stretch is a time in a slot.
+type stretch struct{ due, began, ended time.Duration }
+
+// rests is for how long a slot rests before the next job: half of the times no longer. A job that had waited already
+// takes the slot, or the lock, of the job that ended last.
+func (h *history) rests() time.Duration {
+	var gaps []time.Duration
+	for _, runs := range h.runs {
+		ends := make([]time.Duration, len(runs))
+		for i, r := range runs {
+			ends[i] = r.ended
 		}
-		j := lock.Arrival{At: exact(max(0, r.At)), Takes: exact(max(0, r.Takes)), Type: r.Type, Priority: r.Priority}
-		j.Locks = set
-		jobs, starts = append(jobs, j), append(starts, j.At+exact(max(0, r.Waited)))
+		slices.Sort(ends)
+		slices.SortFunc(runs, func(x, y stretch) int { return cmp.Compare(x.began, y.began) })
+		var free []time.Duration
+		for _, r := range runs {
+			for len(ends) > 0 && ends[0] <= r.began {
+				free, ends = append(free, ends[0]), ends[1:]
+			}
+			if n := len(free); n > 0 {
+				if r.due <= free[n-1] {
+					gaps = append(gaps, r.began-free[n-1])
+				}
+				free = free[:n-1]
+			}
+		}
 	}
-	if unreadable > 0 {
-		fmt.Fprintf(a.Stderr, "bellhop: the locks of %d jobs cannot be read by the configured policy; these are replayed without locks\n",
-			unreadable)
+	h.runs = nil
+	if len(gaps) == 0 {
+		return 0
 	}
-	if hidden > 0 {
-		fmt.Fprintf(a.Stderr, "bellhop: you may not see arguments: locks that agents' templates make of them count as unknown, in %d jobs\n",
-			hidden)
+	slices.Sort(gaps)
+	return gaps[len(gaps)/2]
+}
+
+// notes say what the replay leaves out.
+func (h *history) notes(a *cli.App, o *simulation, counted int64, operator bool) {
+	switch {
+	case h.rows >= o.jobs:
+		a.Note("only the newest %d jobs are replayed; --jobs N takes more", o.jobs)
+	case counted > int64(h.rows+h.rows/100+10):
+		a.Note("%d jobs ended in the last %s, and the rows of %d are left. The others were deleted (docs/retention.md), "+
+			"so jobs of the replay wait too little", counted, o.since, h.rows)
 	}
-	return jobs, starts
+	if h.queries > 0 {
+		a.Note("%d jobs are queries (MSQ): each is replayed as one job in one slot, since its items leave no times", h.queries)
+	}
+	if h.elsewhere > 0 {
+		a.Note("%d jobs ran on an engine or were taken by workers: they used no slot, and are left out", h.elsewhere)
+	}
+	if h.unreadable > 0 {
+		a.Note("the locks of %d jobs cannot be read by the policy; these are replayed without locks", h.unreadable)
+	}
+	if h.hidden > 0 && !operator {
+		a.Note("you may not see arguments: locks that agents' templates make of them count as unknown, in %d jobs", h.hidden)
+	}
 }

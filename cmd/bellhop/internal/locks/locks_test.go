@@ -114,8 +114,8 @@ func TestSimulate_AWorkloadIsPrintedAndReadBack(t *testing.T) {
 		t.Fatalf("%d %s %v", code, errs, err)
 	}
 	again := lock.GanetiWorkload(300, 5)
-	a, b := lock.Simulate(jobs, 20, lock.DefaultPolicy), lock.Simulate(again, 20, lock.DefaultPolicy)
-	if !reflect.DeepEqual(a, b) {
+	room := lock.Room{Slots: 20}
+	if !reflect.DeepEqual(lock.Simulate(jobs, room, lock.DefaultPolicy), lock.Simulate(again, room, lock.DefaultPolicy)) {
 		t.Error("what was printed is another workload")
 	}
 }
@@ -128,6 +128,8 @@ func TestSimulate_SaysWhatIsWrong(t *testing.T) {
 	}{
 		{"", "which jobs?", nil}, {"", "which jobs?", []string{"x", "--workload", "ganeti"}}, {"", `no workload "x"`, []string{"--workload", "x"}},
 		{"", "0 is not a valid number", []string{"--workload", "ganeti", "--jobs", "0"}}, {"", "without slots", []string{"-", "--slots", "-1"}},
+		{"", `figures by "colour"`, []string{"--from-history", "--by", "colour"}}, {"", "at least one job", []string{"--from-history", "--max", "a=0"}},
+		{"", "no such file", []string{"--from-history", "--policy", "/nowhere.yaml"}}, {"", "--by is for --from-history", []string{"-", "--by", "share"}},
 		{"", `no order "lifo"`, []string{"-", "--order", "lifo"}}, {"", "no such file", []string{"/nowhere"}},
 		{"", "no job in it", []string{"-"}}, {"\n{}\nx", "line 3: not a valid job", []string{"-"}}, {`{"at":-1}`, "line 1", []string{"-"}},
 		{`{"takes":1e99}`, "seconds", []string{"-"}}, {`{"priority":20}`, "priority 20", []string{"-"}}, {`{"lock":[]}`, `unknown field "lock"`, []string{"-"}},
