@@ -52,8 +52,8 @@ func groups() []group {
 		{"Locks, without a database:", []func(*cli.App) *cobra.Command{locks.WeighCommand, locks.SimulateCommand}},
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},
 		{setUp, []func(*cli.App) *cobra.Command{
-			setup.MigrateCommand, setup.ConfigCommand, doctor.Command, setup.InstallCommand, setup.VersionCommand,
-			measure.BenchCommand, torture.Command, torture.WitnessCommand, agentkit.Command, cli.ExitCodesTopic,
+			setup.MigrateCommand, setup.ConfigCommand, setup.ContextCommand, doctor.Command, setup.InstallCommand,
+			setup.VersionCommand, measure.BenchCommand, torture.Command, torture.WitnessCommand, agentkit.Command, cli.ExitCodesTopic,
 		}},
 		{"RJM's names (also as programs of their own):", []func(*cli.App) *cobra.Command{
 			rjm.SetupCommand, rjm.GoCommand, rjm.LsCommand, rjm.ExitCommand, rjm.OutCommand, rjm.ProcCommand, rjm.DaemonCommand,
@@ -85,7 +85,10 @@ func newRoot(a *cli.App) *cobra.Command {
 	root.SetFlagErrorFunc(cli.FlagError)
 
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.DatabaseURL, "database-url", "", "the database; else DATABASE_URL, PGHOST and its like, the configuration, a running embedded server")
+	flags.StringVar(&a.DatabaseURL, "database-url", "", "the database; else --context, BELLHOP_CONTEXT, "+
+		"DATABASE_URL, PGHOST and its like, the configuration, the context in use, a running embedded server")
+	flags.StringVar(&a.Context, "context", "", "the database of the context `NAME` (see bellhop context); else BELLHOP_CONTEXT")
+	flags.BoolVar(&a.Yes, "yes", false, "change the database of a protected context without a question")
 	flags.StringVarP(&a.ConfigPath, "config", "c", "", "configuration `file` (default: BELLHOP_CONFIG, or bellhop.yaml where there is one)")
 	flags.StringVar(&a.DataDir, "data-dir", pgdev.DefaultDir(), "`folder` of the embedded PostgreSQL")
 	flags.BoolVar(&a.Download, "pg-download", false, "download PostgreSQL where this machine has none, to run it under --data-dir")
@@ -104,6 +107,7 @@ func newRoot(a *cli.App) *cobra.Command {
 		}
 	}
 	completions(a, root)
+	markChanges(root)
 	root.SetHelpCommandGroupID(last)
 	root.SetCompletionCommandGroupID(last)
 	root.InitDefaultHelpCmd()

@@ -21,6 +21,8 @@ type App struct {
 	Getenv         func(string) string
 
 	DatabaseURL string
+	Context     string // the name of a database
+	Yes         bool   // change what is protected without a question
 	ConfigPath  string
 	DataDir     string
 	Download    bool // PostgreSQL's programs, where there are none

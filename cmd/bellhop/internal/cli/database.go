@@ -29,15 +29,29 @@ type Database struct {
 	From string // in words
 	// Embedded: a server that this program started; it brings the schema up by itself.
 	Embedded bool
+	// Context is the name of the context that it was taken from; empty: none.
+	Context string
+	// Protected: that context asks before a change.
+	Protected bool
 }
 
-// FindDatabase looks where the database is named, in the order that the help
-// text tells.
-func (a *App) FindDatabase() (Database, error) {
+// FindDatabase looks where the database of a command is named, in the order that the help text tells.
+func (a *App) FindDatabase() (Database, error) { return a.findDatabase(a.usedContext) }
+
+// ServedDatabase is the same for a command that serves a database: a context that a person has chosen for other
+// commands does not decide where jobs run.
+func (a *App) ServedDatabase() (Database, error) {
+	return a.findDatabase(func() (Database, bool, error) { return Database{}, false, nil })
+}
+
+func (a *App) findDatabase(used func() (Database, bool, error)) (Database, error) {
 	if a.ConfigPath != "" { // a file that is named has to be there, also where the database is named elsewhere
 		if _, err := a.ConfigFile(); err != nil {
 			return Database{}, err
 		}
+	}
+	if where, named, err := a.namedContext(); err != nil || named {
+		return where, err
 	}
 	if a.DatabaseURL != "" {
 		return Database{URL: a.DatabaseURL, From: "--database-url"}, nil
@@ -68,6 +82,9 @@ func (a *App) FindDatabase() (Database, error) {
 		}
 		tried += path + " has no database.url; "
 	}
+	if where, is, err := used(); err != nil || is {
+		return where, err
+	}
 	if url, ok := pgdev.Running(a.DataDir); ok {
 		return Database{URL: url, From: "the embedded server under " + a.DataDir, Embedded: true}, nil
 	}
@@ -86,11 +103,12 @@ func (a *App) Programs() string {
 // Session is an open database with the schema that this program knows.
 type Session struct {
 	view.Look
-	Conn *pgx.Conn
+	Conn  *pgx.Conn
+	Where Database
 }
 
 // NewSession is a session on a connection that is open.
-func NewSession(conn *pgx.Conn) *Session { return &Session{view.NewLook(conn), conn} }
+func NewSession(conn *pgx.Conn) *Session { return &Session{Look: view.NewLook(conn), Conn: conn} }
 
 func (s *Session) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -100,11 +118,16 @@ func (s *Session) Close() {
 
 // Open finds the database, connects and checks its schema.
 func (a *App) Open(ctx context.Context) (*Session, error) {
-	conn, err := a.Connect(ctx, nil)
+	where, err := a.FindDatabase()
+	if err != nil {
+		return nil, err
+	}
+	conn, err := a.Dial(ctx, where, nil)
 	if err != nil {
 		return nil, err
 	}
 	s := NewSession(conn)
+	s.Where = where
 	plan, err := Schema()
 	if err == nil {
 		err = plan.Check(ctx, conn)
@@ -225,6 +248,9 @@ func (a *App) WithDatabase(
 			return err
 		}
 		defer s.Close()
+		if err := a.Changing(cmd, s.Where, s.Conn.Config()); err != nil {
+			return err
+		}
 		return f(cmd.Context(), s, cmd, args)
 	}
 }

@@ -81,8 +81,9 @@ func rjm(ctx context.Context, a *cli.App) (rjmConf, error) {
 	if !filepath.IsAbs(conf.workDir) {
 		return conf, cli.Usage("configuration", fmt.Sprintf("rjm_wd %q is not an absolute path", conf.workDir), "rjm_wd=/tmp")
 	}
-	named := a.DatabaseURL != "" || slices.ContainsFunc([]string{"DATABASE_URL", "PGSERVICE", "PGHOST", "PGDATABASE", "PGPORT"},
-		func(name string) bool { return a.Getenv(name) != "" })
+	variables := []string{"DATABASE_URL", "PGSERVICE", "PGHOST", "PGDATABASE", "PGPORT"}
+	named := a.DatabaseURL != "" || a.ContextNamed() ||
+		slices.ContainsFunc(variables, func(name string) bool { return a.Getenv(name) != "" })
 	if conf.database != "" && !named {
 		a.DatabaseURL = conf.database
 	}

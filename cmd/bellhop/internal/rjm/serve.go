@@ -106,7 +106,7 @@ that number of workers.`,
 func rjmConfig(a *cli.App, conf rjmConf, host config.Host) func() (config.Config, error) {
 	return func() (config.Config, error) {
 		c := config.Default()
-		where, err := a.FindDatabase()
+		where, err := a.ServedDatabase()
 		env := map[string]string{"RJM_TASKS": conf.tasks}
 		if err == nil && where.URL != "" {
 			env["DATABASE_URL"] = where.URL
@@ -139,7 +139,7 @@ func rjmConfig(a *cli.App, conf rjmConf, host config.Host) func() (config.Config
 // rjmScope is what a name is unique in, beside this host: a database. One that
 // this program starts itself is known by its folder, before it is there too.
 func rjmScope(ctx context.Context, a *cli.App) (string, error) {
-	where, err := a.FindDatabase()
+	where, err := a.ServedDatabase()
 	switch {
 	case err != nil && cli.ExplainFailure(err).Code != cli.ExitNoDatabase:
 		return "", err

@@ -55,7 +55,7 @@ Guards of an instance that was killed run this.`,
 			if err != nil {
 				return cli.Usage(bury, fmt.Sprintf("%q is not the number of an instance", args[0]), "bellhop instances")
 			}
-			where, err := a.FindDatabase()
+			where, err := a.ServedDatabase()
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ func serveDatabase(
 	ctx context.Context, a *cli.App, c config.Config, log *slog.Logger,
 ) (where cli.Database, stop func(), err error) {
 	stop = func() {}
-	where, err = a.FindDatabase()
+	where, err = a.ServedDatabase()
 	embedded := err != nil && c.Database.URL == ""
 	if err == nil && where.Embedded {
 		embedded = true

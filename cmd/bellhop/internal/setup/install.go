@@ -3,7 +3,6 @@ package setup
 
 import (
 	"bytes"
-	"context"
 	_ "embed"
 	"errors"
 	"io/fs"
@@ -126,14 +125,15 @@ and bellhop_db for db_url. They have no password yet, and neither has bellhop_at
 the login of attach_url.`,
 		Example: "  bellhop install roles\n  bellhop install roles --print | psql \"$ADMIN_URL\"",
 		Args:    a.NoArgs(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return installRoles(cmd.Context(), a, print, logins) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return installRoles(cmd, a, print, logins) },
 	}
 	c.Flags().BoolVar(&print, "print", false, "print the SQL, and run nothing")
 	c.Flags().BoolVar(&logins, "logins", false, "also create logins for the scheduler, for MSQ queries and for DB:")
 	return c
 }
 
-func installRoles(ctx context.Context, a *cli.App, print, logins bool) error {
+func installRoles(cmd *cobra.Command, a *cli.App, print, logins bool) error {
+	ctx := cmd.Context()
 	text := rolesScript(logins)
 	if print {
 		return a.Printf("%s", text)
@@ -147,6 +147,9 @@ func installRoles(ctx context.Context, a *cli.App, print, logins bool) error {
 		return err
 	}
 	defer s.Close()
+	if err := a.Changing(cmd, s.Where, s.Conn.Config()); err != nil {
+		return err
+	}
 	if _, err := s.Conn.PgConn().Exec(ctx, text).ReadAll(); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ jobdepends under the names that FOSSology's front end uses.`,
 		Example: "  bellhop migrate --plan\n  bellhop migrate\n  bellhop migrate --compat fossology",
 		Args:    a.NoArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return bringUp(cmd.Context(), a, planOnly, compat)
+			return bringUp(cmd, a, planOnly, compat)
 		},
 	}
 	c.Flags().BoolVar(&planOnly, "plan", false, "print the SQL that would run, and run nothing")
@@ -36,7 +36,22 @@ jobdepends under the names that FOSSology's front end uses.`,
 	return c
 }
 
-func bringUp(ctx context.Context, a *cli.App, planOnly bool, compat string) error {
+// dialled opens the database that a command names.
+func dialled(ctx context.Context, a *cli.App) (where cli.Database, conn *pgx.Conn, err error) {
+	if where, err = a.FindDatabase(); err != nil {
+		return where, nil, err
+	}
+	conn, err = a.Dial(ctx, where, func(notice string) {
+		// Ours say what an administrator has to do; PostgreSQL's own tell what was there already.
+		if ours, ok := strings.CutPrefix(notice, "bellhop: "); ok {
+			a.Note("%s", cli.Clean(ours))
+		}
+	})
+	return where, conn, err
+}
+
+func bringUp(cmd *cobra.Command, a *cli.App, planOnly bool, compat string) error {
+	ctx := cmd.Context()
 	plan, err := cli.Schema()
 	if err != nil {
 		return err
@@ -49,12 +64,7 @@ func bringUp(ctx context.Context, a *cli.App, planOnly bool, compat string) erro
 		}
 		more = []migrate.Step{{Name: "compat/" + compat + ".sql", Text: text}}
 	}
-	conn, err := a.Connect(ctx, func(notice string) {
-		// Ours say what an administrator has to do; PostgreSQL's own tell what was there already.
-		if ours, ok := strings.CutPrefix(notice, "bellhop: "); ok {
-			a.Note("%s", cli.Clean(ours))
-		}
-	})
+	where, conn, err := dialled(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -71,6 +81,9 @@ func bringUp(ctx context.Context, a *cli.App, planOnly bool, compat string) erro
 			return err
 		}
 		return a.Printf("%s", goingBack(steps))
+	}
+	if err := a.Changing(cmd, where, conn.Config()); err != nil {
+		return err
 	}
 	// Two concurrent migrations meet at a lock of their sessions.
 	if is, err := cli.Pooled(ctx, conn); err != nil {
