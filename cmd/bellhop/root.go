@@ -53,7 +53,8 @@ func groups() []group {
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},
 		{setUp, []func(*cli.App) *cobra.Command{
 			setup.MigrateCommand, setup.ConfigCommand, setup.ContextCommand, doctor.Command, setup.InstallCommand,
-			setup.VersionCommand, measure.BenchCommand, torture.Command, torture.WitnessCommand, agentkit.Command, cli.ExitCodesTopic,
+			setup.VersionCommand, measure.BenchCommand, torture.Command, torture.WitnessCommand, agentkit.Command,
+			cli.ExitCodesTopic,
 		}},
 		{"RJM's names (also as programs of their own):", []func(*cli.App) *cobra.Command{
 			rjm.SetupCommand, rjm.GoCommand, rjm.LsCommand, rjm.ExitCommand, rjm.OutCommand, rjm.ProcCommand, rjm.DaemonCommand,
