@@ -64,6 +64,8 @@ type Child struct {
 	Blame    Account       // what it is to blame for, besides its end
 	LineTime time.Duration // moving average of the time a line takes; 0: not known
 	OK       bool          // it has said its first OK
+	Batch    int           // how many lines it takes in hand at once; 0: one
+	InHand   int           // of a batch: how many of Lines, from the first, it has begun and not answered
 	recalled time.Time     // when its lines were last wanted back for its being slow
 
 	// What an order to die is about: a line that the process took up meanwhile
@@ -71,22 +73,45 @@ type Child struct {
 	cancel    Claim
 	cancelHow EffectKind
 	late      handle
+	lateAfter time.Duration // of a batch: the time that was over
+	begun     int           // lines of the batch in hand when it began
 }
 
-// Depth is how many lines the child may hold at once: the one in its hand, and as
+// Depth is how many lines the child may hold at once: those in its hand, and as
 // many as will start within 5 ms at its measured pace.
 func (c Child) Depth() int {
 	if c.LineTime <= 0 {
-		return 1
+		return c.hand()
 	}
-	return 1 + min(prefetchMost-1, int(prefetchSpan/c.LineTime))
+	return c.hand() + min(prefetchMost-1, int(prefetchSpan/c.LineTime))
 }
 
+// hand is how many lines are in the child's hand, or will be when it begins.
+func (c Child) hand() int {
+	if c.InHand > 0 {
+		return c.InHand
+	}
+	return max(1, c.Batch)
+}
+
+// fills reports whether the child gathers lines for a batch that it has not begun.
+func (c Child) fills() bool { return c.Batch > 1 && c.InHand == 0 }
+
+// Behind is how many lines wait behind those in hand.
+func (c Child) Behind() int { return max(0, len(c.Lines)-c.hand()) }
+
 // Room is how many more lines the child takes now: none while more than half
-// of its depth waits, so that quick work is fetched in few large claims.
+// of its depth waits, so that quick work is fetched in few large claims. A batch that has not begun is filled.
 func (c Child) Room() int {
 	depth := c.Depth()
-	if c.Stop != StopNone || c.State != ChildReady && c.State != Busy || len(c.Lines) > depth/2 {
+	if c.Stop != StopNone || c.State != ChildReady && c.State != Busy {
+		return 0
+	}
+	waits, most := len(c.Lines), depth
+	if c.InHand > 0 {
+		waits, most = c.Behind(), depth-c.InHand
+	}
+	if waits > most/2 && !c.fills() {
 		return 0
 	}
 	return max(0, depth-len(c.Lines))
@@ -100,8 +125,11 @@ func (c Child) Deadline() time.Time {
 	case ChildReady:
 		return after(c.Since, c.Rules.Idle)
 	case Busy:
+		if c.fills() { // it begins by itself
+			return time.Time{}
+		}
 		at := after(c.Began, c.timeout())
-		if len(c.Lines) > 1 {
+		if c.Behind() > 0 {
 			since := c.Began
 			if c.recalled.After(since) { // what it has begun it does not give back, and may have answered
 				since = c.recalled
@@ -124,9 +152,24 @@ func after(t time.Time, d time.Duration) time.Time {
 	return t.Add(d)
 }
 
+// timeout is how long the lines in hand may take: as long as the one that may take the least.
 func (c Child) timeout() time.Duration {
-	if len(c.Lines) > 0 && c.Lines[0].Timeout > 0 {
-		return c.Lines[0].Timeout
+	if len(c.Lines) == 0 {
+		return c.Rules.Timeout
+	}
+	least := c.limit(&c.Lines[0])
+	for i := 1; i < min(c.InHand, len(c.Lines)); i++ {
+		if d := c.limit(&c.Lines[i]); d > 0 && (least == 0 || d < least) {
+			least = d
+		}
+	}
+	return least
+}
+
+// limit is how long a line may take; 0: for ever.
+func (c Child) limit(l *Line) time.Duration {
+	if l.Timeout > 0 {
+		return l.Timeout
 	}
 	return c.Rules.Timeout
 }
@@ -200,7 +243,7 @@ func (c Child) stepPrep(ev ChildEvent, now time.Time) (Child, []Effect) {
 func (c Child) stepSpawned(ev ChildEvent, now time.Time) (Child, []Effect) {
 	switch ev.Kind {
 	case EventReady:
-		c.OK = true
+		c.OK, c.Batch = true, ev.N
 		return c.enter(ChildReady, now), nil
 	case EventTick:
 		if due(c.Deadline(), now) {
@@ -235,6 +278,8 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 	switch ev.Kind {
 	case EventAnswered:
 		return c.answered(ev, now)
+	case EventBegan:
+		return c.began(ev, now), nil
 	case EventGiven:
 		if c.Stop != StopNone {
 			return c, giveBack(ev.Lines)
@@ -256,15 +301,18 @@ func (c Child) stepBusy(ev ChildEvent, now time.Time) (Child, []Effect) {
 		}
 		return c, nil
 	case EventTick:
+		if c.fills() {
+			return c, nil
+		}
 		if due(after(c.Began, c.timeout()), now) {
-			c.late = c.Lines[0].handle()
-			c.Blame = Account{Reason: "timeout: not done within " + c.timeout().String()}
+			c.late, c.lateAfter = c.Lines[0].handle(), c.timeout()
+			c.Blame = Account{Reason: "timeout: not done within " + c.lateAfter.String()}
 			return c.die(StopTimeout, EffectClose, now)
 		}
-		if len(c.Lines) > 1 && due(c.Deadline(), now) {
+		if c.Behind() > 0 && due(c.Deadline(), now) {
 			// Slower than its pace promised: what waits behind it goes to others,
 			// and nothing comes here before it is quick again.
-			c.LineTime, c.recalled = max(c.LineTime, min(now.Sub(c.Began), slowest)), now
+			c.LineTime, c.recalled = max(c.LineTime, min(now.Sub(c.Began)/time.Duration(max(1, c.begun)), slowest)), now
 			return c, []Effect{{Kind: EffectRecall}}
 		}
 		return c, nil
@@ -294,6 +342,8 @@ func (c Child) stepFreeing(ev ChildEvent, now time.Time) (Child, []Effect) {
 	switch ev.Kind {
 	case EventAnswered: // it was quicker than our order: what it did is done
 		return c.answered(ev, now)
+	case EventBegan: // and so it was here
+		return c.began(ev, now), nil
 	case EventReturned:
 		return c.returned(ev.Lines, now)
 	case EventExited:
@@ -322,7 +372,10 @@ func (c Child) enter(s ChildState, now time.Time) Child {
 		c.Stop, c.cancel, c.late = StopNone, Claim{}, handle{}
 	}
 	if s == Prep {
-		c.Blame, c.OK = Account{}, false
+		c.Blame, c.OK, c.Batch = Account{}, false, 0
+	}
+	if s != Busy && s != Freeing {
+		c.InHand, c.begun = 0, 0
 	}
 	return c
 }

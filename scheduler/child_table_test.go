@@ -38,6 +38,7 @@ var happenings = []happening{
 	{words: "answered: killed by a signal (exec)", ev: ChildEvent{Kind: EventAnswered, Claim: inHand.Claim, ExitCode: 139, Signal: 11}},
 	{words: "answered: the line behind", ev: ChildEvent{Kind: EventAnswered, Claim: behind.Claim, OK: true}, queued: true},
 	{words: "answered: no line of ours", ev: ChildEvent{Kind: EventAnswered, Claim: newOne.Claim, OK: true}},
+	{words: "began a batch", ev: ChildEvent{Kind: EventBegan, Lines: []Line{inHand}}},
 	{words: "output closed", ev: ChildEvent{Kind: EventOutputClosed, Error: "closed its stdout"}},
 	{words: "exited", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}},
 	{words: "exited, more queued", ev: ChildEvent{Kind: EventExited, ExitCode: 1, Error: "exit status 1"}, queued: true},

@@ -51,7 +51,7 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 	} else if ev.Signal != 0 {
 		r.Outcome = OutcomeDied
 	}
-	if took := min(r.Ended.Sub(c.Began), slowest); took > 0 {
+	if took := min(r.Ended.Sub(c.Began)/time.Duration(max(1, c.begun)), slowest); took > 0 {
 		if c.LineTime == 0 {
 			c.LineTime = took
 		} else {
@@ -63,9 +63,35 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 	} else {
 		c.Lines = slices.Delete(slices.Clone(c.Lines), i, i+1)
 	}
-	c.Began = r.Ended
+	if c.InHand = max(0, c.InHand-1); c.InHand == 0 {
+		c.Began, c.begun = r.Ended, 0
+	}
 	c, more := c.rest(now)
 	return c, append([]Effect{{Kind: EffectSettle, Result: r}}, more...)
+}
+
+// began notes that the process has taken a batch in hand, and puts it before what waits.
+func (c Child) began(ev ChildEvent, now time.Time) Child {
+	if c.Batch <= 1 || c.InHand > 0 {
+		return c
+	}
+	batch := make(map[handle]bool, len(ev.Lines))
+	for i := range ev.Lines {
+		batch[ev.Lines[i].handle()] = true
+	}
+	hand, rest := make([]Line, 0, len(c.Lines)), []Line(nil)
+	for _, l := range c.Lines {
+		if batch[l.handle()] {
+			hand = append(hand, l)
+		} else {
+			rest = append(rest, l)
+		}
+	}
+	c.InHand, c.begun, c.Lines = len(hand), len(hand), append(hand, rest...)
+	if c.Began = ev.At; c.Began.IsZero() {
+		c.Began = now
+	}
+	return c
 }
 
 // rest is what follows when there is nothing left to do.
@@ -102,7 +128,7 @@ func (c Child) returned(lines []Line, now time.Time) (Child, []Effect) {
 			back = append(back, *l)
 		}
 	}
-	if len(c.Lines) > 0 && returned[c.Lines[0].handle()] {
+	if len(c.Lines) > 0 && returned[c.Lines[0].handle()] && c.InHand == 0 {
 		c.Began = now // another is in the agent's hands, and since when is not known
 	}
 	c.Lines = kept
@@ -147,28 +173,11 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 		order = ev.Stop
 	}
 	var effects []Effect
-	if len(lines) > 0 {
-		r := c.result(0, ev, now)
-		if r.ExitCode == 0 && ev.Signal != 0 {
-			r.ExitCode = 128 + ev.Signal
-		}
-		switch {
-		case order == StopCancelled && lines[0].Claim == c.cancel:
-			r.Outcome, r.Error, r.Message = OutcomeCancelled, "cancelled while it ran", ""
-		case order == StopTimeout && lines[0].handle() == c.late:
-			r.Outcome, r.Error, r.Message = OutcomeTimedOut, c.Blame.Reason, ""
-		case order == StopUnguarded && ev.Guards >= GuardDeaths:
-			r.Outcome, r.Guard, r.Message = OutcomeDied, true, ""
-			r.Error = "kills_guard: " + strconv.Itoa(ev.Guards) + " times the guard of its agent died while it ran"
-		case !order.Ours():
-			all := c.Blame.And(ev.account())
-			r.Outcome, r.Error, r.Message = OutcomeDied, all.Reason, all.Message
-		default: // the order was not about this line: it was taken up after that one's last word
-			r.Outcome, r.Error, r.Message = OutcomeLost, order.lost(c.Host), ""
-		}
-		effects = append(effects, Effect{Kind: EffectSettle, Result: r})
-		effects = append(effects, giveBack(lines[1:])...)
+	n := min(len(lines), max(1, c.InHand))
+	for i := range n {
+		effects = append(effects, Effect{Kind: EffectSettle, Result: c.lastOf(i, order, ev, now)})
 	}
+	effects = append(effects, giveBack(lines[n:])...)
 	if !order.Ours() {
 		why := c.Blame.And(ev.account())
 		if !c.OK {
@@ -181,6 +190,29 @@ func (c Child) gone(ev ChildEvent, now time.Time) (Child, []Effect) {
 	}
 	c.Lines, c.LineTime = nil, 0
 	return c.enter(Free, now), effects
+}
+
+// lastOf is what becomes of the i-th line when the process ends that had it in hand.
+func (c Child) lastOf(i int, order StopReason, ev ChildEvent, now time.Time) Result {
+	r := c.result(i, ev, now)
+	if r.ExitCode == 0 && ev.Signal != 0 {
+		r.ExitCode = 128 + ev.Signal
+	}
+	switch {
+	case order == StopCancelled && r.Line.Claim == c.cancel:
+		r.Outcome, r.Error, r.Message = OutcomeCancelled, "cancelled while it ran", ""
+	case order == StopTimeout && (r.Line.handle() == c.late || c.InHand > 0 && c.limit(r.Line) == c.lateAfter):
+		r.Outcome, r.Error, r.Message = OutcomeTimedOut, c.Blame.Reason, ""
+	case order == StopUnguarded && ev.Guards >= GuardDeaths:
+		r.Outcome, r.Guard, r.Message = OutcomeDied, true, ""
+		r.Error = "kills_guard: " + strconv.Itoa(ev.Guards) + " times the guard of its agent died while it ran"
+	case !order.Ours():
+		all := c.Blame.And(ev.account())
+		r.Outcome, r.Error, r.Message = OutcomeDied, all.Reason, all.Message
+	default: // the order was not about this line: it was taken up after that one's last word
+		r.Outcome, r.Error, r.Message = OutcomeLost, order.lost(c.Host), ""
+	}
+	return r
 }
 
 // wantsExec is the commonest cause of a child that never says OK.

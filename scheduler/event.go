@@ -15,6 +15,8 @@ const (
 	EventReady
 	// EventAnswered: the line in hand is answered; OK, ExitCode, Error and Successes tell how.
 	EventAnswered
+	// EventBegan: it has taken Lines in hand at once. Said by children that take batches, before the answers.
+	EventBegan
 	// EventOutputClosed: the child closed its stdout, or spoke nonsense that
 	// its dialect does not allow (Error says which). It can never answer.
 	EventOutputClosed
@@ -60,9 +62,10 @@ type ChildEvent struct {
 	Successes int        // Answered: how many `Success` lines
 	Answer    *Answer    // Answered: what was said besides; nil: nothing
 	Locks     bool       // Answered: locks were asked for while the line was in hand, which others may wait for
-	Lines     []Line     // Given, Returned
+	Lines     []Line     // Given, Returned, Began
 	Stop      StopReason // Free, Kill: why. Exited: on whose wish, where the process says that it was ours
 	Now       bool       // Cancel
+	N         int        // Ready: how many lines it takes in hand at once; 0: one
 	Guards    int        // Exited, StopUnguarded: how many guards the line in hand has taken along, this one too
 }
 
@@ -131,7 +134,7 @@ func (o StopReason) lost(host HostName) string {
 
 func (o StopReason) String() string { return stopNames[o] }
 
-var eventNames = [...]string{"launched", "launch failed", "ready", "answered", "output closed", "exited",
+var eventNames = [...]string{"launched", "launch failed", "ready", "answered", "began", "output closed", "exited",
 	"wanted", "given", "recall", "returned", "free", "cancel", "kill", "barred", "tick"}
 
 func (k EventKind) String() string { return eventNames[k] }

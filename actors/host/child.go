@@ -246,7 +246,7 @@ func (k *child) flush(c actor.Context, was scheduler.ChildState) {
 		State:     k.fsm.State,
 		Since:     k.fsm.Since,
 		Room:      k.fsm.Room(),
-		Held:      len(k.fsm.Lines),
+		Held:      min(1, len(k.fsm.Lines)) + k.fsm.Behind(),
 		Acked:     k.acked,
 		Healthy:   k.healthy,
 		Rose:      k.rose,
@@ -312,7 +312,7 @@ func (k *child) onDrop(c actor.Context, m *message.Drop, now time.Time) {
 			if l.Claim != claim {
 				continue
 			}
-			if i > 0 {
+			if i >= max(1, k.fsm.InHand) {
 				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventRecall}, now)
 			} else {
 				k.inst.Log.Warn("stale owner: stopping a child whose job is not ours any more", tree.Traced(l.Trace, "child", k.name, "job", claim.Job, "fence", claim.Fence)...)

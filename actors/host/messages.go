@@ -31,7 +31,7 @@ type (
 		State     scheduler.ChildState
 		Since     time.Time
 		Room      int
-		Held      int           // lines that it has
+		Held      int           // lines that it has; those of a batch in hand count as one
 		Acked     int           // lines ever given to it
 		Healthy   bool          // it finished a line
 		Rose      bool          // it said its first OK

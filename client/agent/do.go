@@ -57,6 +57,11 @@ func Do[T any](ctx context.Context, line Line, voice Voice, work func(ctx contex
 		job.voice = voice
 		err = safely(ctx, job, work)
 	}
+	return verdict(ctx, err)
+}
+
+// verdict is what an error of work's means.
+func verdict(ctx context.Context, err error) Verdict {
 	switch {
 	case err == nil:
 		return Verdict{}

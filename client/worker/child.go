@@ -24,7 +24,8 @@ type child struct {
 
 	mu     sync.Mutex
 	queue  []scheduler.Line
-	voice  *voice // of the line in hand; nil: there is none
+	hand   []*voice  // of the lines in hand
+	full   time.Time // when it waits no longer for a full batch; zero: it does not wait
 	stop   context.CancelCauseFunc
 	events []scheduler.ChildEvent
 	soon   *time.Timer // wakes the taker of the events
@@ -58,7 +59,7 @@ func (c *child) Recall() []scheduler.Line {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	lines := c.queue
-	c.queue = nil
+	c.queue, c.full = nil, time.Time{}
 	return lines
 }
 
@@ -78,9 +79,9 @@ func (c *child) Close() { c.end(false) }
 func (c *child) Kill() {
 	c.end(false)
 	c.mu.Lock()
-	v := c.voice
+	hand := c.hand
 	c.mu.Unlock()
-	if v != nil {
+	for _, v := range hand {
 		c.worker.log.Warn("a handler goes on though its context has ended, and keeps its slot until it returns",
 			"type", c.handler.typ, "job", v.line.Job, "child", c.name, "for", time.Since(v.began).Round(time.Second))
 	}
@@ -125,19 +126,23 @@ func (c *child) call() {
 // run does lines until the child is to go.
 func (c *child) run() {
 	defer func() { // a handler has ended this goroutine, which no defer can keep from ending
-		if v := c.current(); v != nil {
-			c.answer(v, agent.Verdict{Err: errGoexit, ExitCode: 1})
+		if hand := c.current(); hand != nil {
+			verdicts := make([]agent.Verdict, len(hand))
+			for i := range verdicts {
+				verdicts[i] = agent.Verdict{Err: errGoexit, ExitCode: 1}
+			}
+			c.answer(hand, verdicts)
 			c.call()
 			go c.run()
 		}
 	}()
 	for range c.work {
 		for {
-			v, ctx := c.begin()
-			if v == nil {
+			hand, ctx := c.begin()
+			if hand == nil {
 				break
 			}
-			c.answer(v, c.handler.do(ctx, given(&v.line), v))
+			c.answer(hand, c.handler.do(ctx, hand))
 		}
 		if c.gone() {
 			return
@@ -145,41 +150,60 @@ func (c *child) run() {
 	}
 }
 
-func (c *child) current() *voice {
+func (c *child) current() []*voice {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.voice
+	return c.hand
 }
 
-// begin takes the next line in hand, if there is one and it may be begun.
-func (c *child) begin() (*voice, context.Context) {
+// begin takes the next lines in hand, if there are any and they may be begun.
+func (c *child) begin() ([]*voice, context.Context) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.goes || len(c.queue) == 0 {
+	defer func() {
+		if c.handler.size > 1 { // it is known at once which lines are in hand
+			c.release()
+		} else {
+			c.mu.Unlock()
+		}
+	}()
+	if c.goes || len(c.queue) == 0 || c.fills() {
 		return nil, nil
 	}
-	c.voice = &voice{child: c, line: c.queue[0], began: time.Now()}
-	c.queue[0] = scheduler.Line{}
-	if c.queue = c.queue[1:]; len(c.queue) == 0 {
+	n, now := min(c.handler.size, len(c.queue)), time.Now()
+	c.hand, c.full = make([]*voice, n), time.Time{}
+	for i := range n {
+		c.hand[i] = &voice{child: c, line: c.queue[i], began: now}
+	}
+	if c.handler.size > 1 {
+		c.push(scheduler.ChildEvent{Kind: scheduler.EventBegan, At: now, Lines: slices.Clone(c.queue[:n])})
+	}
+	clear(c.queue[:n])
+	if c.queue = c.queue[n:]; len(c.queue) == 0 {
 		c.queue = nil
 	}
 	ctx, stop := context.WithCancelCause(c.worker.values)
 	c.stop = stop
-	return c.voice, ctx
+	return c.hand, ctx
 }
 
-// answer tells how the line in hand went. Work that gave up since its context had
+// answer tells how the lines in hand went. Work that gave up since its context had
 // ended is told by the child's end, as that of a process that was killed.
-func (c *child) answer(v *voice, verdict agent.Verdict) {
-	given := v.end()
+func (c *child) answer(hand []*voice, verdicts []agent.Verdict) {
 	c.mu.Lock()
 	defer c.release()
 	c.stop(nil)
-	c.stop, c.voice = nil, nil
-	if verdict.Stopped && given.failed == nil {
-		return
+	c.stop, c.hand = nil, nil
+	for i, v := range hand {
+		said := v.end()
+		switch stopped := verdicts[i].Stopped && said.failed == nil; {
+		case !stopped:
+			c.push(said.event(v, verdicts[i]))
+		case !c.goes: // another of the batch failed, and the child goes on: this one's try did not count
+			again := said.event(v, verdicts[i])
+			again.Again = true
+			c.push(again)
+		}
 	}
-	c.push(given.event(v, verdict))
 }
 
 // gone ends the child if it is to go.

@@ -13,7 +13,9 @@ import (
 // handler does the jobs of a type.
 type handler struct {
 	typ     scheduler.TypeName
-	do      func(context.Context, agent.Line, agent.Voice) agent.Verdict
+	do      func(context.Context, []*voice) []agent.Verdict
+	size    int           // how many lines do takes at once
+	wait    time.Duration // how long it waits for so many
 	max     int
 	timeout time.Duration
 	retry   *scheduler.RetryPolicy
@@ -75,23 +77,29 @@ func Locks(templates ...string) Limit {
 // goroutines as there are slots and jobs. What work's result means, package
 // client/agent says at [agent.Serve].
 func Handle[T any](typ string, work func(ctx context.Context, job *agent.Job[T]) error, limits ...Limit) Part {
-	return func(w *worker) error {
-		h := &handler{typ: scheduler.TypeName(typ)}
-		h.do = func(ctx context.Context, l agent.Line, v agent.Voice) agent.Verdict { return agent.Do(ctx, l, v, work) }
-		if why, next := scheduler.CheckType(typ); why != "" {
-			return fmt.Errorf("Handle: %s; %s", why, next)
-		}
-		if w.handlers[h.typ] != nil {
-			return fmt.Errorf("Handle(%q): there is a handler for this type already", typ)
-		}
-		for _, limit := range limits {
-			if err := limit(h); err != nil {
-				return fmt.Errorf("Handle(%q): %w", typ, err)
-			}
-		}
-		w.handlers[h.typ] = h
-		return nil
+	do := func(ctx context.Context, hand []*voice) []agent.Verdict {
+		return []agent.Verdict{agent.Do(ctx, given(&hand[0].line), hand[0], work)}
 	}
+	return func(w *worker) error {
+		return w.handle("Handle", &handler{typ: scheduler.TypeName(typ), size: 1, do: do}, limits)
+	}
+}
+
+// handle adds a handler.
+func (w *worker) handle(called string, h *handler, limits []Limit) error {
+	if why, next := scheduler.CheckType(string(h.typ)); why != "" {
+		return fmt.Errorf("%s: %s; %s", called, why, next)
+	}
+	if w.handlers[h.typ] != nil {
+		return fmt.Errorf("%s(%q): there is a handler for this type already", called, h.typ)
+	}
+	for _, limit := range limits {
+		if err := limit(h); err != nil {
+			return fmt.Errorf("%s(%q): %w", called, h.typ, err)
+		}
+	}
+	w.handlers[h.typ] = h
+	return nil
 }
 
 // given is a line as work gets it.

@@ -28,12 +28,12 @@ func TestMain(m *testing.M) {
 // app is one that has handlers, on a database of its own.
 type app struct {
 	*client.Client
-	t    *testing.T
+	t    testing.TB
 	url  string
 	pool *pgxpool.Pool
 }
 
-func setup(t *testing.T) *app {
+func setup(t testing.TB) *app {
 	t.Helper()
 	url := migrated.URL(t)
 	pool, err := pgxpool.New(t.Context(), url)

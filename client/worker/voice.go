@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -162,7 +163,7 @@ func (v *voice) fail(a *scheduler.LockAnswer) {
 		c := v.child
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.voice == v {
+		if slices.Contains(c.hand, v) {
 			c.stop(agent.ErrStopped)
 		}
 	})

@@ -121,7 +121,7 @@ func (w *worker) Launch(typ scheduler.TypeName, name scheduler.ChildName, host s
 		work: make(chan struct{}, 1)}
 	c.Lease(lease)
 	c.mu.Lock()
-	c.push(scheduler.ChildEvent{Kind: scheduler.EventReady, At: time.Now()})
+	c.push(scheduler.ChildEvent{Kind: scheduler.EventReady, At: time.Now(), N: h.size})
 	c.release()
 	go c.run()
 	return c, nil
