@@ -48,6 +48,9 @@ type Job struct {
 	// RunOn is the host, or a name that hosts serve, on which it has to run.
 	// Empty: anywhere.
 	RunOn string
+	// Share is the key, such as a customer, among which the starts of jobs of one type
+	// and priority are shared. Empty: none.
+	Share string
 	// RunAt is when it may start at the earliest. Zero: now.
 	RunAt time.Time
 	// RunIn is the same from now on, on the database's clock, to the

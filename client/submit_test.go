@@ -25,6 +25,7 @@ func full() client.Job {
 		Key:         "report.2026",
 		Priority:    -5,
 		RunOn:       "big",
+		Share:       "customer-42",
 		RunAt:       time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC),
 		Held:        true,
 		MaxAttempts: 3,

@@ -305,7 +305,8 @@ END,
   step text,
   not_after timestamp with time zone,
   ended_as text,
-  lease_until timestamp with time zone
+  lease_until timestamp with time zone,
+  share text
 );
 
 unlogged table bellhop.located (
@@ -574,6 +575,40 @@ table bellhop.set_aside (
   again_at timestamp with time zone not null
 );
 
+table bellhop.share (
+  type text not null,
+  name text not null,
+  weight real not null default 1
+);
+
+table bellhop.share_arrival (
+  id bigint not null generated always as identity,
+  type text not null,
+  place text not null,
+  priority smallint not null,
+  share text not null
+);
+
+table bellhop.share_clock (
+  type text not null,
+  place text not null,
+  priority smallint not null,
+  now double precision not null default 0,
+  looked text not null default ''::text
+);
+
+table bellhop.share_line (
+  type text not null,
+  place text not null,
+  priority smallint not null,
+  share text not null,
+  tag double precision not null,
+  turn smallint not null,
+  came bigint not null,
+  idle boolean not null,
+  started bigint not null
+);
+
 table bellhop.sign_in (
   digest bytea not null,
   link boolean not null,
@@ -673,7 +708,8 @@ view bellhop.every_job (
   run bigint,
   step text,
   not_after timestamp with time zone,
-  ended_as text
+  ended_as text,
+  share text
 );
 
 view bellhop.failed_item (
@@ -731,7 +767,8 @@ view bellhop.job (
   run bigint,
   step text,
   not_after timestamp with time zone,
-  ended_as text
+  ended_as text,
+  share text
 );
 
 view bellhop.job_log (
@@ -867,6 +904,16 @@ view bellhop.seen_operation (
   actor text
 );
 
+view bellhop.shareable (
+  id bigint,
+  type text,
+  place text,
+  priority smallint,
+  share text,
+  priority_name text,
+  msq text
+);
+
 view bellhop.startable (
   id bigint,
   type text,
@@ -979,6 +1026,11 @@ alter table bellhop.sensor_place add constraint sensor_place_pkey PRIMARY KEY (w
 alter table bellhop.server_seen add constraint server_seen_pkey PRIMARY KEY (server);
 alter table bellhop.set_aside add constraint set_aside_attachment_fkey FOREIGN KEY (attachment) REFERENCES bellhop.attachment(id) ON DELETE CASCADE;
 alter table bellhop.set_aside add constraint set_aside_pkey PRIMARY KEY (attachment, digest);
+alter table bellhop.share add constraint share_name_bounds CHECK (((length(name) >= 1) AND (length(name) <= 200)));
+alter table bellhop.share add constraint share_pkey PRIMARY KEY (type, name);
+alter table bellhop.share add constraint share_weight_bounds CHECK (((weight >= (0.001)::double precision) AND (weight <= (1000)::double precision)));
+alter table bellhop.share_clock add constraint share_clock_pkey PRIMARY KEY (type, place, priority);
+alter table bellhop.share_line add constraint share_line_pkey PRIMARY KEY (type, place, priority, share);
 alter table bellhop.sign_in add constraint sign_in_pkey PRIMARY KEY (digest);
 alter table bellhop.sketch add constraint sketch_pkey PRIMARY KEY (what, name);
 alter table bellhop.sketch add constraint sketch_what_check CHECK ((what = ANY (ARRAY['took'::text, 'off'::text])));
@@ -1008,8 +1060,9 @@ CREATE INDEX jobqueue_floor ON bellhop.jobqueue USING btree (txid, type) WHERE (
 CREATE UNIQUE INDEX jobqueue_key ON bellhop.jobqueue USING btree (key) WHERE (key IS NOT NULL);
 CREATE INDEX jobqueue_locked ON bellhop.jobqueue USING btree (COALESCE(behind, ''::text), type, priority, id) WHERE ((locks IS NOT NULL) AND (state = 'ready'::text) AND (NOT held));
 CREATE INDEX jobqueue_parked ON bellhop.jobqueue USING btree (state, held, run_at, id) WHERE ((state = ANY (ARRAY['held'::text, 'blocked'::text, 'scheduled'::text, 'failed'::text, 'quarantined'::text])) OR ((state = 'ready'::text) AND (run_at IS NOT NULL)));
-CREATE INDEX jobqueue_pinned ON bellhop.jobqueue USING btree (type, run_on, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NOT NULL) AND (locks IS NULL));
-CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NULL) AND (locks IS NULL));
+CREATE INDEX jobqueue_pinned ON bellhop.jobqueue USING btree (type, run_on, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NOT NULL) AND (locks IS NULL) AND (share IS NULL));
+CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NULL) AND (locks IS NULL) AND (share IS NULL));
+CREATE INDEX jobqueue_shared ON bellhop.jobqueue USING btree (type, COALESCE(run_on, ''::text), priority, share, id) WHERE ((share IS NOT NULL) AND (state = 'ready'::text) AND (NOT held) AND (locks IS NULL));
 CREATE INDEX jobqueue_taken ON bellhop.jobqueue USING btree (instance) WHERE (state = ANY (ARRAY['assigned'::text, 'running'::text]));
 CREATE INDEX jobqueue_unparked ON bellhop.jobqueue USING btree (id) WHERE ((state = 'ready'::text) AND held);
 CREATE INDEX log_job ON bellhop.log USING btree (job, id);
@@ -1028,13 +1081,16 @@ CREATE INDEX run_success ON bellhop.run USING btree (workflow, ended_at) WHERE (
 CREATE INDEX sensor_next ON bellhop.sensor USING btree (next_fire) WHERE (next_fire < 'infinity'::timestamp with time zone);
 CREATE INDEX sensor_source ON bellhop.sensor USING btree (source) WHERE (source IS NOT NULL);
 CREATE INDEX sensor_watched ON bellhop.sensor USING btree (workflow) WHERE (kind = ANY (ARRAY['notify'::text, 'file'::text, 'kafka'::text]));
+CREATE INDEX share_arrival_next ON bellhop.share_arrival USING btree (type, place, priority, id);
+CREATE INDEX share_line_idle ON bellhop.share_line USING btree (type, place, priority, tag) WHERE idle;
+CREATE INDEX share_line_next ON bellhop.share_line USING btree (type, place, priority, tag, turn, came) WHERE (NOT idle);
 CREATE INDEX sign_in_login ON bellhop.sign_in USING btree (login, link, until);
 CREATE INDEX workflow_instance ON bellhop.workflow USING btree (instance) WHERE active;
 
 -- triggers
-CREATE TRIGGER _000_refuse_insert BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.type = ''::text) OR (octet_length(new.type) > 500) OR (new.run_on = ''::text) OR (octet_length(new.run_on) > 1000) OR (new.key = ''::text) OR (length(new.key) > 1000) OR (octet_length(new.key) > 2600) OR ((new.priority < '-20'::integer) OR (new.priority > 19)) OR (new.max_attempts < 1) OR (new.timeout <= '00:00:00'::interval) OR (new.on_failure <> ALL (ARRAY['fail'::text, 'block'::text, 'run'::text])) OR (strpos(new.args, '
+CREATE TRIGGER _000_refuse_insert BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.type = ''::text) OR (octet_length(new.type) > 500) OR (new.run_on = ''::text) OR (octet_length(new.run_on) > 1000) OR (new.key = ''::text) OR (length(new.key) > 1000) OR (octet_length(new.key) > 2600) OR (new.share = ''::text) OR (length(new.share) > 200) OR ((new.priority < '-20'::integer) OR (new.priority > 19)) OR (new.max_attempts < 1) OR (new.timeout <= '00:00:00'::interval) OR (new.on_failure <> ALL (ARRAY['fail'::text, 'block'::text, 'run'::text])) OR (strpos(new.args, '
 '::text) > 0) OR (strpos(new.args, ''::text) > 0) OR (new.msq IS NOT NULL) OR (new.repeat IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.locks IS NOT NULL) OR (new.vars IS NOT NULL))) EXECUTE FUNCTION bellhop.refuse();
-CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars ON bellhop.jobqueue FOR EACH ROW EXECUTE FUNCTION bellhop.refuse();
+CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars, share ON bellhop.jobqueue FOR EACH ROW EXECUTE FUNCTION bellhop.refuse();
 CREATE TRIGGER _010_locks_came AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks IS NOT NULL) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.locks_came();
 CREATE TRIGGER _050_command AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.type = ANY (ARRAY['command'::text, 'dummy'::text]))) EXECUTE FUNCTION bellhop.command();
 CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.not_after IS NOT NULL))) EXECUTE FUNCTION bellhop.arrange();
@@ -1045,6 +1101,7 @@ CREATE TRIGGER _200_dependencies_gone AFTER DELETE ON bellhop.dependency REFEREN
 CREATE TRIGGER _200_place AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.run_on IS NOT NULL)) EXECUTE FUNCTION bellhop.place();
 CREATE TRIGGER _300_all_jobs_gone AFTER TRUNCATE ON bellhop.jobqueue FOR EACH STATEMENT EXECUTE FUNCTION bellhop.all_jobs_gone();
 CREATE TRIGGER _300_jobs_gone AFTER DELETE ON bellhop.jobqueue REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION bellhop.jobs_gone();
+CREATE TRIGGER _800_share_came AFTER INSERT OR UPDATE OF state, held, unmet, run_at, locks, share, type, run_on, priority ON bellhop.jobqueue FOR EACH ROW WHEN (((new.share IS NOT NULL) AND (new.state = 'ready'::text) AND (NOT new.held) AND (new.locks IS NULL) AND (new.unmet IS NULL))) EXECUTE FUNCTION bellhop.share_came();
 CREATE TRIGGER _900_ring AFTER INSERT ON bellhop.jobqueue FOR EACH STATEMENT WHEN ((NOT pg_try_advisory_xact_lock_shared('7090192401229115393'::bigint))) EXECUTE FUNCTION bellhop.ring();
 
 CREATE OR REPLACE FUNCTION bellhop.able(sensor jsonb)
@@ -1221,10 +1278,15 @@ CREATE OR REPLACE FUNCTION bellhop.chain(id bigint)
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.claim_for_worker(types text[], n integer, lease interval)
- RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamp with time zone)
- LANGUAGE sql
+ RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone)
+ LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
  SET jit TO 'off';
+
+CREATE OR REPLACE FUNCTION bellhop.claim_shared(me bigint, host text, types text[], most integer[], names text[], worst integer[], msq boolean, total integer, assigned boolean, rivals text[], placed boolean[], floor bigint, only_names text, only_priorities integer[])
+ RETURNS SETOF bellhop.jobqueue
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.close_gate()
  RETURNS void
@@ -1532,6 +1594,12 @@ CREATE OR REPLACE FUNCTION bellhop.find_lost_turns(locks text[])
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off';
 
+CREATE OR REPLACE FUNCTION bellhop.find_shares()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET enable_seqscan TO 'off';
+
 CREATE OR REPLACE FUNCTION bellhop.finish(job bigint, fence bigint, result jsonb DEFAULT NULL::jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -1563,6 +1631,12 @@ CREATE OR REPLACE FUNCTION bellhop.graph(of bigint, most bigint)
 CREATE OR REPLACE FUNCTION bellhop.happened(called text, event text, given jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.has_shares(type text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.heads_behind(lock text)
@@ -2022,6 +2096,16 @@ CREATE OR REPLACE FUNCTION bellhop.pause_after(type text, attempt integer, jitte
  LANGUAGE sql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.pick_of_line(type text, place text, priority smallint, n integer, msq boolean, only_priorities integer[], only_names text)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.pick_shared(types text[], most integer[], names text[], worst integer[], placed boolean[], msq boolean, total integer, only_priorities integer[] DEFAULT NULL::integer[], only_names text DEFAULT NULL::text)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.place()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2392,6 +2476,12 @@ CREATE OR REPLACE FUNCTION bellhop.session_of(session bytea)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.share_came()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.sign_in(digest bytea)
  RETURNS void
  LANGUAGE plpgsql
@@ -2446,13 +2536,13 @@ CREATE OR REPLACE FUNCTION bellhop.stop_instances(name text, now boolean, said t
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[], once text DEFAULT 'ever'::text, per interval DEFAULT NULL::interval, replace boolean DEFAULT false, not_after timestamp with time zone DEFAULT NULL::timestamp with time zone, batch bigint DEFAULT NULL::bigint)
+CREATE OR REPLACE FUNCTION bellhop.submit(type text, args text DEFAULT NULL::text, msq text DEFAULT NULL::text, repeat text DEFAULT NULL::text, run_on text DEFAULT NULL::text, key text DEFAULT NULL::text, priority integer DEFAULT 0, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, held boolean DEFAULT false, vars jsonb DEFAULT NULL::jsonb, locks text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[], max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, on_failure text DEFAULT 'fail'::text, traceparent text DEFAULT NULL::text, after bigint[] DEFAULT NULL::bigint[], after_keys text[] DEFAULT NULL::text[], wanted text[] DEFAULT '{succeeded}'::text[], once text DEFAULT 'ever'::text, per interval DEFAULT NULL::interval, replace boolean DEFAULT false, not_after timestamp with time zone DEFAULT NULL::timestamp with time zone, batch bigint DEFAULT NULL::bigint, share text DEFAULT NULL::text)
  RETURNS bigint
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.submit_replace(old bellhop.jobqueue, type text, args text, msq text, repeat text, vars jsonb, priority smallint, priority_name text, run_at timestamp with time zone, max_attempts integer, timeout interval)
+CREATE OR REPLACE FUNCTION bellhop.submit_replace(old bellhop.jobqueue, type text, args text, msq text, repeat text, vars jsonb, priority smallint, priority_name text, run_at timestamp with time zone, max_attempts integer, timeout interval, share text)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
@@ -2470,7 +2560,7 @@ CREATE OR REPLACE FUNCTION bellhop.table_watched(called text, sensor jsonb)
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.take(types text[], n integer DEFAULT 1, lease interval DEFAULT '00:01:00'::interval)
- RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamp with time zone)
+ RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
@@ -2499,6 +2589,13 @@ CREATE OR REPLACE FUNCTION bellhop.takes(only_priorities integer[], only_names t
 BEGIN ATOMIC
  SELECT (((only_priorities IS NULL) AND (only_names IS NULL)) OR (priority = ANY (only_priorities)) OR (priority_name ~ only_names));
 END;
+
+CREATE OR REPLACE FUNCTION bellhop.tell_shares(type text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET client_min_messages TO 'notice';
 
 CREATE OR REPLACE FUNCTION bellhop.tells_of(tells text[], needs text)
  RETURNS boolean

@@ -45,6 +45,7 @@ begin
     when not (new.repeat in ('once', 'until_empty')) then 'repeat_known'
     when not (new.repeat is null or new.msq is not null) then 'repeat_needs_msq'
     when not (new.run_on <> '' and octet_length(new.run_on) <= 1000) then 'run_on_not_empty'
+    when not (new.share <> '' and length(new.share) <= 200) then 'share'
     when not (new.timeout > interval '0') then 'timeout_positive'
     when not (new.type <> '' and octet_length(new.type) <= 500) then 'type_named'
     when not (new.vars is null or (jsonb_typeof(new.vars) = 'object' and not jsonb_path_exists(new.vars, 'strict $.* ? (@.type() != "string")'))) then 'vars_are_strings'
@@ -68,6 +69,7 @@ begin
       when 'repeat_known' then 'Write once or until_empty.'
       when 'repeat_needs_msq' then 'It is for jobs with a query (msq).'
       when 'run_on_not_empty' then 'Write 1 to 1000 bytes; NULL is any host.'
+      when 'share' then 'Write 1 to 200 characters; NULL is none.'
       when 'timeout_positive' then 'Write an interval such as ''90 s''; NULL is none.'
       when 'type_named' then 'Write 1 to 500 bytes.'
       when 'vars_are_strings' then 'Write an object of texts: {"NAME": "value"}.'
@@ -82,6 +84,7 @@ create or replace trigger _000_refuse_insert before insert on bellhop.jobqueue
     new.type = '' or octet_length(new.type) > 500
     or new.run_on = '' or octet_length(new.run_on) > 1000
     or new.key = '' or length(new.key) > 1000 or octet_length(new.key) > 2600
+    or new.share = '' or length(new.share) > 200
     or new.priority not between -20 and 19
     or new.max_attempts < 1
     or new.timeout <= interval '0'
@@ -93,7 +96,7 @@ create or replace trigger _000_refuse_insert before insert on bellhop.jobqueue
 
 -- After it: a row trigger before every UPDATE would lock each row once more, whatever the UPDATE writes.
 create or replace trigger _000_refuse_update
-  after update of type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars on bellhop.jobqueue
+  after update of type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars, share on bellhop.jobqueue
   for each row execute function bellhop.refuse();
 
 -- As a CHECK would: where replication or a restore keeps the other triggers from firing, too.

@@ -29,10 +29,10 @@ from typing import Any, NamedTuple, Optional
 # What a job may be given: the arguments of bellhop.submit, and their types.
 COLUMNS = {
     "type": "text", "args": "text", "msq": "text", "repeat": "text", "run_on": "text", "key": "text",
-    "priority": "integer", "priority_name": "text", "run_at": "timestamptz", "held": "boolean", "vars": "jsonb",
-    "locks": "text[]", "reasons": "text[]", "max_attempts": "integer", "timeout": "interval", "on_failure": "text",
-    "traceparent": "text", "after": "bigint[]", "after_keys": "text[]", "wanted": "text[]", "once": "text",
-    "per": "interval", "replace": "boolean", "not_after": "timestamptz", "batch": "bigint"
+    "share": "text", "priority": "integer", "priority_name": "text", "run_at": "timestamptz", "held": "boolean",
+    "vars": "jsonb", "locks": "text[]", "reasons": "text[]", "max_attempts": "integer", "timeout": "interval",
+    "on_failure": "text", "traceparent": "text", "after": "bigint[]", "after_keys": "text[]", "wanted": "text[]",
+    "once": "text", "per": "interval", "replace": "boolean", "not_after": "timestamptz", "batch": "bigint"
 }
 FINAL = ("succeeded", "failed", "cancelled", "quarantined")
 

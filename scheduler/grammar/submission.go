@@ -58,6 +58,10 @@ var Submission = Object{
 			Without: onlyHere(ownRun),
 		},
 		{
+			Name: "share", Kind: Word, Most: 200, Example: "customer-42",
+			Says: "The `key` among which the starts of jobs of one type and priority are shared, such as a customer",
+		},
+		{
 			Name: "priority", Kind: Whole, Least: LeastPriority, Most: MostPriority, Default: "0", Example: "-5",
 			Says:  "A `number`: the lowest goes first",
 			Usage: "a `number` from -20 (first) to 19 (last), or urgent (-20), high (-10), normal (0), low (10)",

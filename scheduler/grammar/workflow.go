@@ -76,6 +76,7 @@ var (
 var ofStep = map[string]func(*Field){
 	"type":   func(f *Field) { f.MostBytes = 0 },
 	"run_on": func(f *Field) { f.MostBytes = 0 }, // a parameter may stand for more than it makes
+	"share":  func(f *Field) { f.Most = 0 },      // the same
 	"vars":   func(f *Field) { f.Example = "vars: {USERID: 7}" },
 	"locks":  func(f *Field) { f.Example = `["customer:7=exclusive"]` },
 	"on_failure": func(f *Field) {

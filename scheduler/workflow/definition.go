@@ -39,6 +39,7 @@ type Step struct {
 	MSQ         *string           `json:"msq,omitempty"`
 	After       []string          `json:"after,omitempty"`
 	RunOn       string            `json:"run_on,omitempty"`
+	Share       string            `json:"share,omitempty"`
 	Priority    int               `json:"priority,omitempty"`
 	Vars        map[string]string `json:"vars,omitempty"`
 	Locks       []string          `json:"locks,omitempty"`

@@ -132,7 +132,7 @@ var plantedQueue = []planted{
 		name: "a dependency that is not met holds nothing up",
 		cuts: []cut{
 			{"when v.unmet > 0 then 'blocked'", "when v.unmet < 0 then 'blocked'"},
-			{"where j.state = 'ready' and not j.held and j.unmet is null and j.locks is null\n", "where j.state = 'ready' and not j.held and j.locks is null\n"},
+			{"where j.state = 'ready' and not j.held and j.unmet is null and j.locks is null and j.share is null\n", "where j.state = 'ready' and not j.held and j.locks is null and j.share is null\n"},
 		},
 		harm: "reload", shows: "ordered",
 	},
@@ -141,8 +141,8 @@ var plantedQueue = []planted{
 		cuts: []cut{
 			{"where d.state = 'scheduled' and not d.held and d.run_at <= clock_timestamp()\n            order by d.run_at limit 1000 for update",
 				"where d.state = 'scheduled' and not d.held and d.run_at <= clock_timestamp() + interval '1 h'\n            order by d.run_at limit 1000 for update"},
-			{"where j.state = 'ready' and not j.held and j.unmet is null and j.locks is null\n     and (j.run_at is null or j.run_at <= clock_timestamp())",
-				"where j.state = 'ready' and not j.held and j.unmet is null and j.locks is null"},
+			{"where j.state = 'ready' and not j.held and j.unmet is null and j.locks is null and j.share is null\n     and (j.run_at is null or j.run_at <= clock_timestamp())",
+				"where j.state = 'ready' and not j.held and j.unmet is null and j.locks is null and j.share is null"},
 		},
 		harm: "reload", shows: "ordered",
 	},

@@ -106,8 +106,8 @@ var ofQueue = []guard{
 		promise: "No job starts before the jobs that it needs, even if every trigger was disabled.",
 		cut: cut{
 			text: "or not exists (select from bellhop.dependency d where d.job = j.id and not d.counted));\n" +
-				"comment on view bellhop.startable",
-			instead: "or true);\ncomment on view bellhop.startable",
+				"comment on view bellhop.startable is 'Jobs without",
+			instead: "or true);\ncomment on view bellhop.startable is 'Jobs without",
 		},
 		tests: ofStore,
 		run:   "^TestUncounted_|^TestStartable_|^TestDependency_HoldsWithEveryTriggerDisabled$",

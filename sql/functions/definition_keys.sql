@@ -27,6 +27,7 @@ begin
     ('step', 'msq', 'text', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
     ('step', 'after', 'words', false, 'write it like [fetch]', null::text[], null::text[], null, null, null::integer, null::integer, null, null),
     ('step', 'run_on', 'word', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('step', 'share', 'word', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
     ('step', 'priority', 'whole', false, null, null::text[], null::text[], null, -20, 19, null::integer, null, 'write -20 to 19'),
     ('step', 'vars', 'pairs', false, 'write it like vars: {USERID: 7}', null::text[], null::text[], null, null, null::integer, null::integer, null, null),
     ('step', 'locks', 'words', false, 'write it like ["customer:7=exclusive"]', null::text[], null::text[], null, null, null::integer, null::integer, null, null),

@@ -69,7 +69,7 @@ begin
     return refilled;
   end if;
   ready := refilled + bellhop.release_dependents(needed, told);
-  if ready > 0 and exists (select from bellhop.jobqueue j where j.type = 'dummy' and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null) then
+  if ready > 0 and exists (select from bellhop.jobqueue j where j.type = 'dummy' and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.share is null) then
     ready := ready + bellhop.pass_dummies(told);
   end if;
   return ready;

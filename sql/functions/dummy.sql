@@ -22,7 +22,7 @@ begin
              ended_at = clock_timestamp(), exit_code = 0, waiting_for = null
        where j.id = any (array(
                select d.id from bellhop.jobqueue d
-                where d.type = 'dummy' and d.state = 'ready' and not d.held and d.run_on is null and d.locks is null and d.unmet is null
+                where d.type = 'dummy' and d.state = 'ready' and not d.held and d.run_on is null and d.locks is null and d.share is null and d.unmet is null
                   and (d.run_at is null or d.run_at <= clock_timestamp())
                   and (d.not_after is null or d.not_after > clock_timestamp())
                   and not exists (select from bellhop.dependency x where x.job = d.id and not x.counted)

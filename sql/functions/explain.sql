@@ -158,11 +158,11 @@ begin
     if h.cause is null or split_part(h.cause, '/', 1) in ('no_room', 'queries_full', 'exclusive', 'child_starting') then
       select count(*) into n from (
         (select from bellhop.jobqueue q
-          where j.run_on is null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on is null and q.locks is null and (q.priority, q.id) < (j.priority, j.id)
+          where j.run_on is null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on is null and q.locks is null and q.share is null and (q.priority, q.id) < (j.priority, j.id)
           limit 10000)
         union all
         (select from bellhop.jobqueue q
-          where j.run_on is not null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on = j.run_on and q.locks is null and (q.priority, q.id) < (j.priority, j.id)
+          where j.run_on is not null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on = j.run_on and q.locks is null and q.share is null and (q.priority, q.id) < (j.priority, j.id)
           limit 10000)) x;
       if n > 0 then
         found_one := true;
@@ -177,7 +177,7 @@ begin
           from (select distinct a.type from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type <> j.type) t
          cross join lateral (
            select q.id, q.type, q.priority from bellhop.jobqueue q
-            where q.type = t.type and q.state = 'ready' and not q.held and q.run_on is null and q.locks is null and q.priority < j.priority
+            where q.type = t.type and q.state = 'ready' and not q.held and q.run_on is null and q.locks is null and q.share is null and q.priority < j.priority
             order by q.priority, q.id limit 1) x
          where (select o.cause from bellhop.hindrance(x.type, null, x.priority) o) = 'no_room'
          order by x.priority, x.id limit 1

@@ -11,10 +11,10 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
   with recursive t as (
-    (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and bellhop.is_reader()
+    (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.share is null and bellhop.is_reader()
       order by j.type limit 1)
     union all
-    select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.type > t.type
+    select (select j.type from bellhop.jobqueue j where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.share is null and j.type > t.type
              order by j.type limit 1)
       from t where t.type is not null
   )
@@ -29,7 +29,7 @@ as $$
      from t
     cross join lateral (
       select j.id, j.type, j.priority, j.created_at from bellhop.jobqueue j
-       where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null
+       where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.share is null
        order by j.priority, j.id limit lock_beside.most) f
     where t.type is not null and not exists (select from bellhop.paused p where p.type in (t.type, ''))
     order by f.priority, f.id limit lock_beside.most)

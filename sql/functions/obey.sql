@@ -17,7 +17,7 @@ begin
   for c in
     select j.id, coalesce(j.args, '') as args, greatest(j.created_at, j.run_at) as said
       from bellhop.jobqueue j
-     where j.type = 'command' and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null
+     where j.type = 'command' and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.share is null
        and j.unmet is null and (j.run_at is null or j.run_at <= clock_timestamp())
        and not exists (select from bellhop.dependency d where d.job = j.id and not d.counted)
      order by j.priority, j.id

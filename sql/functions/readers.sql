@@ -33,7 +33,7 @@ create or replace view bellhop.every_job as
          case when (select bellhop.is_operator()) or submitted_by = any ((select bellhop.own_roles())::text[]) then result end as result,
          case when state = 'succeeded' and progress is not null then 1 else progress end as progress,
          case when (select bellhop.is_operator()) or submitted_by = any ((select bellhop.own_roles())::text[]) then progress_text end as progress_text,
-         run, step, not_after, ended_as
+         run, step, not_after, ended_as, share
     from bellhop.jobqueue q;
 
 -- job: readers see all jobs, a submitter its own. The barrier keeps the caller's functions from rows that are not

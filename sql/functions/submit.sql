@@ -24,7 +24,7 @@ $$;
 -- Grant: none
 create or replace function bellhop.submit_replace(
   old bellhop.jobqueue, type text, args text, msq text, repeat text, vars jsonb, priority smallint, priority_name text,
-  run_at timestamptz, max_attempts integer, timeout interval
+  run_at timestamptz, max_attempts integer, timeout interval, share text
 ) returns void
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
@@ -38,6 +38,7 @@ begin
   end if;
   update bellhop.jobqueue j
      set args = submit_replace.args, msq = submit_replace.msq, repeat = submit_replace.repeat, vars = submit_replace.vars,
+         share = submit_replace.share,
          priority = submit_replace.priority, priority_name = submit_replace.priority_name, timeout = submit_replace.timeout,
          max_attempts = coalesce(submit_replace.max_attempts, 1), own_attempts = case when submit_replace.max_attempts is not null then true end,
          run_at = case when submit_replace.run_at > clock_timestamp() then submit_replace.run_at end,
@@ -67,7 +68,7 @@ create or replace function bellhop.submit(
   max_attempts integer default null, timeout interval default null, on_failure text default 'fail',
   traceparent text default null, after bigint[] default null, after_keys text[] default null, wanted text[] default '{succeeded}',
   once text default 'ever', per interval default null, replace boolean default false,
-  not_after timestamptz default null, batch bigint default null
+  not_after timestamptz default null, batch bigint default null, share text default null
 ) returns bigint
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
@@ -101,11 +102,11 @@ begin
   end if;
   loop
     insert into bellhop.jobqueue as j (type, args, msq, repeat, run_on, key, priority, priority_name, run_at, held, vars, locks, reasons,
-                                       max_attempts, timeout, on_failure, traceparent, own_attempts, not_after)
+                                       max_attempts, timeout, on_failure, traceparent, own_attempts, not_after, share)
     values (submit.type, submit.args, submit.msq, submit.repeat, submit.run_on, submit.key, submit.priority, submit.priority_name,
             submit.run_at, submit.held, submit.vars, submit.locks, submit.reasons, coalesce(submit.max_attempts, 1), submit.timeout,
             submit.on_failure, coalesce(submit.traceparent, nullif(current_setting('bellhop.traceparent', true), '')),
-            case when submit.max_attempts is not null then true end, submit.not_after)
+            case when submit.max_attempts is not null then true end, submit.not_after, submit.share)
     on conflict (key) where j.key is not null do nothing
     returning j.id into new_id;
     exit when new_id is not null or submit.once = 'ever';
@@ -116,7 +117,7 @@ begin
       if old.state in ('held', 'blocked', 'scheduled', 'ready') or submit.once = 'open' and old.state in ('assigned', 'running') then
         if submit.replace and old.state not in ('assigned', 'running') then
           perform bellhop.submit_replace(old, submit.type, submit.args, submit.msq, submit.repeat, submit.vars, submit.priority::smallint,
-                                         submit.priority_name, submit.run_at, submit.max_attempts, submit.timeout);
+                                         submit.priority_name, submit.run_at, submit.max_attempts, submit.timeout, submit.share);
         end if;
         perform bellhop.batch_add(submit.batch, array[old.id]);
         return old.id;
@@ -162,6 +163,7 @@ begin
   if old.msq           is distinct from submit.msq collate "default"           then differ := differ || format('msq %L, not %L', old.msq, submit.msq); end if;
   if old.repeat        is distinct from submit.repeat collate "default"        then differ := differ || format('repeat %L, not %L', old.repeat, submit.repeat); end if;
   if old.run_on        is distinct from submit.run_on collate "default"        then differ := differ || format('run_on %L, not %L', old.run_on, submit.run_on); end if;
+  if old.share         is distinct from submit.share collate "default"         then differ := differ || format('share %L, not %L', old.share, submit.share); end if;
   if old.priority      is distinct from submit.priority      then differ := differ || format('priority %s, not %s', old.priority, submit.priority); end if;
   if old.vars          is distinct from submit.vars          then differ := differ || format('vars %s, not %s', old.vars, submit.vars); end if;
   if nullif(old.locks, '{}') is distinct from nullif(submit.locks, '{}') collate "default"         then differ := differ || format('locks %s, not %s', old.locks, submit.locks); end if;

@@ -245,47 +245,65 @@ begin
   if exists (select from bellhop.dependency d where not d.counted) then
     n := n + (select l.looked from bellhop.look_again(1000) l);
   end if;
+  n := n + bellhop.find_shares();
   return n;
 end
 $$;
 
--- claim_for_worker: the claim of take, as ../queries/claim.sql. Guard: startable, not paused, of a type without locks of its
--- agents; locked rows belong to other transactions. Indexes: jobqueue_ready, one range for each type; the primary key.
+-- claim_for_worker: the claim of take, as ../queries/claim.sql; of types with shares, as claim_shared. Guard: startable, not
+-- paused, of a type without locks of its agents; locked rows belong to other transactions. Indexes: jobqueue_ready, one
+-- range for each type; the primary key; those of pick_shared.
 -- Grant: scheduler
 create or replace function bellhop.claim_for_worker(types text[], n integer, lease interval)
-returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamptz)
-language sql volatile
+returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamptz)
+language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 set jit = off -- else the server compiles the statement for 25 ms when many rows wait
 as $$
-  with era as materialized (
-    select e.floor from bellhop.era() e
-  ), picked as materialized (
-    select q.id, q.priority
-      from unnest(claim_for_worker.types) as t (type)
-     cross join lateral (
-       select r.id, r.priority
-         from bellhop.startable r
-        where r.type = t.type and r.run_on is null and r.msq is null
-        order by r.priority, r.id
-        limit claim_for_worker.n
-          for update skip locked) q
+#variable_conflict use_column
+declare
+  free  text[];
+  picks bigint[];
+  floor_ bigint := (select e.floor from bellhop.era() e);
+begin
+  free := array(
+    select t.type from unnest(claim_for_worker.types) as t (type)
      where not exists (select from bellhop.paused p where p.type in ('', t.type))
        -- The agents' locks hold for all of the type's jobs, and a worker gets none.
        and not exists (select from bellhop.agent a join bellhop.instance i on i.id = a.instance and i.state = 'live'
-                        where a.type = t.type and a.locks <> '{}')
-  ), taken as (
-    update bellhop.jobqueue j
-       set state = 'running', instance = 0, host = 'worker ' || bellhop.caller(), child = pg_backend_pid()::text,
-           fence = greatest(j.fence + 1, (select era.floor from era)), attempt = j.attempt + 1,
-           attempt_at = case when j.started_at is not null then clock_timestamp() end,
-           spawned_at = null, started_at = coalesce(j.started_at, clock_timestamp()), waiting_for = null,
-           lease_until = clock_timestamp() + least(claim_for_worker.lease, j.timeout)
-     where j.id = any (array(select p.id from picked p order by p.priority, p.id limit claim_for_worker.n))
-    returning j.*
-  )
-  select t.id, t.fence, t.attempt, t.type, t.args, t.key, t.vars, coalesce(t.attempt_at, t.started_at) + t.timeout
-    from taken t order by t.priority, t.id
+                        where a.type = t.type and a.locks <> '{}'));
+  if exists (select from unnest(free) as t (type) where bellhop.has_shares(t.type)) then
+    picks := bellhop.pick_shared(free, array_fill(claim_for_worker.n, array[cardinality(free)]), '{}', array_fill(19, array[cardinality(free)]),
+                                 array_fill(false, array[cardinality(free)]), false, claim_for_worker.n);
+    perform set_config('bellhop.share_came', '', true); -- what comes later in this transaction, comes again
+  else
+    picks := array(
+      select q.id
+        from unnest(free) as t (type)
+       cross join lateral (
+         select r.id, r.priority
+           from bellhop.startable r
+          where r.type = t.type and r.run_on is null and r.msq is null
+          order by r.priority, r.id
+          limit claim_for_worker.n
+            for update skip locked) q
+       order by q.priority, q.id
+       limit claim_for_worker.n);
+  end if;
+  return query
+    with taken as (
+      update bellhop.jobqueue j
+         set state = 'running', instance = 0, host = 'worker ' || bellhop.caller(), child = pg_backend_pid()::text,
+             fence = greatest(j.fence + 1, floor_), attempt = j.attempt + 1,
+             attempt_at = case when j.started_at is not null then clock_timestamp() end,
+             spawned_at = null, started_at = coalesce(j.started_at, clock_timestamp()), waiting_for = null,
+             lease_until = clock_timestamp() + least(claim_for_worker.lease, j.timeout)
+       where j.id = any (picks)
+      returning j.*
+    )
+    select t.id, t.fence, t.attempt, t.type, t.args, t.key, t.vars, t.share, coalesce(t.attempt_at, t.started_at) + t.timeout
+      from unnest(picks) with ordinality as p (id, n) join taken t on t.id = p.id order by p.n;
+end
 $$;
 
 -- open_gate: this session is awake: producers need not ring for it. ../../docs/waking.md tells of the gate.
@@ -332,7 +350,7 @@ $$;
 -- type; the primary key.
 -- Grant: worker scheduler
 create or replace function bellhop.take(types text[], n integer default 1, lease interval default '1 min')
-returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, deadline timestamptz)
+returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamptz)
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$

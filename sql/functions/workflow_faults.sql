@@ -321,7 +321,7 @@ begin
   ), first as materialized (
     select t.name, min(t.n) as n from step t group by t.name
   ), text (n, field, t) as (
-    select t.n, f.key, t.s ->> f.key from step t cross join (values ('args'), ('run_on')) f (key)
+    select t.n, f.key, t.s ->> f.key from step t cross join (values ('args'), ('run_on'), ('share')) f (key)
     union all
     select t.n, 'locks', l from step t cross join lateral jsonb_array_elements_text(nullif(t.s -> 'locks', 'null')) l
     union all

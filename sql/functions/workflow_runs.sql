@@ -53,6 +53,8 @@ as $$
       union all
       select s ->> 'run_on', case when bellhop.filled(s ->> 'run_on', vals) = '' then 'run_on is empty'
                                   when bellhop.filled(s ->> 'run_on', vals) ~ e'[\\n\\r]' then 'there is a line break in run_on' end
+      union all
+      select s ->> 'share', case when length(bellhop.filled(s ->> 'share', vals)) not between 1 and 200 then 'share is empty, or longer than 200 characters' end
     ) f where f.why is not null limit 1
 $$;
 
@@ -105,7 +107,7 @@ begin
     'SLOT_DATE', to_char(coalesce(slot, now()) at time zone coalesce(w.definition -> 'sensor' ->> 'zone', 'UTC'), 'YYYY-MM-DD')));
   select jsonb_object_agg(v.key, bellhop.one_line(v.value)) into line from jsonb_each_text(vals) v;
   select bellhop.step_fault(s, vals) into fault from jsonb_array_elements(steps) with ordinality x (s, n)
-   where (chosen is null or s ->> 'name' = any (chosen)) and (s ? 'locks' or s ? 'run_on') and bellhop.step_fault(s, vals) is not null order by n limit 1;
+   where (chosen is null or s ->> 'name' = any (chosen)) and (s ? 'locks' or s ? 'run_on' or s ? 'share') and bellhop.step_fault(s, vals) is not null order by n limit 1;
   if found then
     raise check_violation using message = fault, hint = format('bellhop workflow run %s --param NAME=VALUE   starts it with another value', w.name);
   end if;
@@ -113,13 +115,14 @@ begin
     insert into bellhop.jobqueue (type, run, on_failure) values ('dummy', r, 'run') returning id into door;
   end if;
   with made as (
-    insert into bellhop.jobqueue (type, args, msq, run_on, priority, vars, locks, max_attempts, timeout, on_failure, traceparent, own_attempts, run, step)
+    insert into bellhop.jobqueue (type, args, msq, run_on, priority, vars, locks, max_attempts, timeout, on_failure, traceparent, own_attempts, run, step, share)
     select s ->> 'type', bellhop.filled(s ->> 'args', line), s ->> 'msq', bellhop.filled(s ->> 'run_on', vals),
            coalesce((s ->> 'priority')::smallint, 0),
            (select jsonb_object_agg(v.key, bellhop.filled(v.value, vals)) from jsonb_each_text(s -> 'vars') v),
            case when s ? 'locks' then array(select bellhop.filled(l, vals) from jsonb_array_elements_text(s -> 'locks') l) end,
            coalesce((s ->> 'max_attempts')::integer, 1), (s ->> 'timeout')::interval, coalesce(s ->> 'on_failure', 'fail'),
-           nullif(current_setting('bellhop.traceparent', true), ''), case when s ? 'max_attempts' then true end, r, s ->> 'name'
+           nullif(current_setting('bellhop.traceparent', true), ''), case when s ? 'max_attempts' then true end, r, s ->> 'name',
+           bellhop.filled(s ->> 'share', vals)
       from jsonb_array_elements(steps) with ordinality as x (s, n)
      where chosen is null or s ->> 'name' = any (chosen)
      order by n

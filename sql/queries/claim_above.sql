@@ -18,7 +18,7 @@ with picked as materialized (
                select r.id, r.priority
                  from bellhop.jobqueue r
                 where r.type = d.type and r.txid >= $6::text::xid8 and r.txid > '0' and r.state = 'ready' and r.held is not true and num_nulls(r.run_on) = 1
-                  and r.unmet is null and r.locks is null
+                  and r.unmet is null and r.locks is null and r.share is null
                   and (not exists (select from bellhop.dependency where not counted)
                     or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                   and (r.run_at is null or r.run_at <= clock_timestamp())
@@ -33,7 +33,7 @@ with picked as materialized (
                select r.id, r.priority
                  from bellhop.jobqueue r
                 where r.type = d.type and r.txid = t.xid::xid8 and r.txid > '0' and r.state = 'ready' and r.held is not true and num_nulls(r.run_on) = 1
-                  and r.unmet is null and r.locks is null
+                  and r.unmet is null and r.locks is null and r.share is null
                   and (not exists (select from bellhop.dependency where not counted)
                     or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                   and (r.run_at is null or r.run_at <= clock_timestamp())
@@ -44,6 +44,8 @@ with picked as materialized (
       order by x.priority, x.id
       limit d.most) q
    where exists (select 1 from bellhop.instance i where i.id = $1 and i.state = 'live' and not i.paused && array[d.type, ''])
+     and (not exists (select from bellhop.share_line l where l.type = d.type) and not exists (select from bellhop.share_arrival a where a.type = d.type)
+       or bellhop.tell_shares(d.type))
 )
 update bellhop.jobqueue j
    set state      = 'running',

@@ -57,6 +57,8 @@ picked as materialized (
      order by x.priority, x.id
      limit d.most) q
   where exists (select 1 from bellhop.instance i where i.id = $1 and i.state = 'live' and not i.paused && array[d.type, ''])
+    and (not exists (select from bellhop.share_line l where l.type = d.type) and not exists (select from bellhop.share_arrival a where a.type = d.type)
+      or bellhop.tell_shares(d.type))
 )
 update bellhop.jobqueue j
    set state      = case when $9 then 'assigned' else 'running' end,

@@ -5,9 +5,9 @@
 -- Guard: as in claim.sql. Index: jobqueue_ready, one probe for each type that has ready jobs and one range; jobqueue_pinned.
 -- Ready jobs that are not taken are read past: only such hosts pay for that.
 with recursive ripe as (
-  (select r.type from bellhop.jobqueue r where 'rjm' = any ($3::text[]) and r.state = 'ready' and not r.held and r.run_on is null and r.locks is null order by r.type limit 1)
+  (select r.type from bellhop.jobqueue r where 'rjm' = any ($3::text[]) and r.state = 'ready' and not r.held and r.run_on is null and r.locks is null and r.share is null order by r.type limit 1)
   union all
-  select (select r.type from bellhop.jobqueue r where r.state = 'ready' and not r.held and r.run_on is null and r.locks is null and r.type > ripe.type order by r.type limit 1)
+  select (select r.type from bellhop.jobqueue r where r.state = 'ready' and not r.held and r.run_on is null and r.locks is null and r.share is null and r.type > ripe.type order by r.type limit 1)
     from ripe where ripe.type is not null
 ), wanted as materialized (
   select d.type, d.most, d.worst, d.placed, false as rjm
@@ -51,6 +51,8 @@ with recursive ripe as (
      order by x.priority, x.id
      limit d.most) q
   where exists (select 1 from bellhop.instance i where i.id = $1 and i.state = 'live' and not i.paused && array[d.type, ''])
+    and (not exists (select from bellhop.share_line l where l.type = d.type) and not exists (select from bellhop.share_arrival a where a.type = d.type)
+      or bellhop.tell_shares(d.type))
 )
 update bellhop.jobqueue j
    set state      = case when $9 then 'assigned' else 'running' end,

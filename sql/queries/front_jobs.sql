@@ -7,10 +7,10 @@ union all
   where j.state in ('held', 'blocked', 'scheduled') and j.type <> 'command' limit $1)
 union all
 (select j.id, j.state, j.type, j.priority::integer, '' from bellhop.jobqueue j
-  where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.type <> 'command' limit $1)
+  where j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.share is null and j.type <> 'command' limit $1)
 union all
 (select j.id, j.state, j.type, j.priority::integer, '' from bellhop.jobqueue j
-  where j.state = 'ready' and not j.held and j.run_on is not null and j.locks is null and j.type <> 'command' limit $1)
+  where j.state = 'ready' and not j.held and j.run_on is not null and j.locks is null and j.share is null and j.type <> 'command' limit $1)
 union all
 (select j.id, j.state, j.type, j.priority::integer, '' from bellhop.jobqueue j
   where j.state = 'ready' and not j.held and j.locks is not null and j.type <> 'command' limit $1)

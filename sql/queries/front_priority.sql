@@ -4,9 +4,9 @@
 with this as (
   select j.id, j.vars ->> 'jobId' as of_job from bellhop.jobqueue j where j.id = $1
 ), those as (
-  select w.id from bellhop.jobqueue w, this t where w.state = 'ready' and not w.held and w.run_on is null and w.locks is null and w.vars ->> 'jobId' = t.of_job
+  select w.id from bellhop.jobqueue w, this t where w.state = 'ready' and not w.held and w.run_on is null and w.locks is null and w.share is null and w.vars ->> 'jobId' = t.of_job
   union all
-  select w.id from bellhop.jobqueue w, this t where w.state = 'ready' and not w.held and w.run_on is not null and w.locks is null and w.vars ->> 'jobId' = t.of_job
+  select w.id from bellhop.jobqueue w, this t where w.state = 'ready' and not w.held and w.run_on is not null and w.locks is null and w.share is null and w.vars ->> 'jobId' = t.of_job
   union all
   select w.id from bellhop.jobqueue w, this t where w.state = 'ready' and not w.held and w.locks is not null and w.vars ->> 'jobId' = t.of_job
   union all

@@ -1,5 +1,5 @@
 -- Jobs of types whose agents add locks ($1) are jobs with locks from now on: the first $2 of each. Guard: startable;
--- the next pass looks at locked rows. Index: jobqueue_ready, jobqueue_pinned; the primary key.
+-- the next pass looks at locked rows. Index: jobqueue_ready, jobqueue_pinned, jobqueue_shared; the primary key.
 update bellhop.jobqueue j
    set locks = '{}'
  where j.id = any (array(
@@ -11,4 +11,9 @@ update bellhop.jobqueue j
          select q.id from unnest($1::text[]) as t (type)
           cross join lateral (
             select s.id from bellhop.startable s where s.type = t.type and s.run_on is not null
+             limit $2 for no key update skip locked) q
+         union all
+         select q.id from unnest($1::text[]) as t (type)
+          cross join lateral (
+            select s.id from bellhop.shareable s where s.type = t.type
              limit $2 for no key update skip locked) q))

@@ -1,7 +1,7 @@
 -- Jobs that have not begun by their not_after, at most $1: how many, and how long until the next, in ms. Also
 -- dependencies that are not counted, of at most $2 jobs: how many, and whether there are more. Indexes: deadline_at,
--- then the primary key; dependency_uncounted.
-select e.expired, e.next_ms, coalesce(l.looked, 0), coalesce(l.more, false)
+-- then the primary key; dependency_uncounted. Also keys of shares that are not in their line (bellhop.find_shares).
+select e.expired, e.next_ms, coalesce(l.looked, 0) + bellhop.find_shares(), coalesce(l.more, false)
   from bellhop.expire($1) e
   left join lateral (
     select a.looked, a.more

@@ -1,7 +1,7 @@
 -- Jobs that are not over, or failed, the newest first, by the indexes that hold them. Rows with looked: of some state more than $6 rows
 -- were looked at, and web_jobs has to say it. $1 states, $2 types (NULL: all), $3 LIKE for keys, $4 words of errors, $5 ids below
 -- this one (NULL: any), $7 how many, $8 run, $9 submitted at or after and $10 before a time (each NULL: any). Of what failed without a time of its own there may be any number: the index has its newest first.
--- Indexes: jobqueue_parked; jobqueue_taken; jobqueue_ready; jobqueue_pinned; jobqueue_locked.
+-- Indexes: jobqueue_parked; jobqueue_taken; jobqueue_ready; jobqueue_pinned, jobqueue_shared; jobqueue_locked.
 with most as ( -- of failed ones that are looked at: where nothing but steps of runs is left out, a few more than a page has
   select case when $2::text[] is null and $3::text is null and $4::text is null and $8::bigint is null and $9::timestamptz is null and $10::timestamptz is null then 4 * $7::bigint else $6::bigint end as n
 ), parked as (
@@ -24,19 +24,21 @@ with most as ( -- of failed ones that are looked at: where nothing but steps of 
   select id from bellhop.every_job where state in ('assigned', 'running') and state = any ($1::text[]) limit $6::bigint + 1
 ), free as (
   select id from bellhop.every_job
-   where 'ready' = any ($1::text[]) and state = 'ready' and not held and run_on is null and locks is null limit $6::bigint + 1
+   where 'ready' = any ($1::text[]) and state = 'ready' and not held and run_on is null and locks is null and share is null limit $6::bigint + 1
 ), pinned as (
   select id from bellhop.every_job
-   where 'ready' = any ($1::text[]) and state = 'ready' and not held and run_on is not null and locks is null limit $6::bigint + 1
+   where 'ready' = any ($1::text[]) and state = 'ready' and not held and run_on is not null and locks is null and share is null limit $6::bigint + 1
+), shared as (
+  select id from bellhop.every_job where 'ready' = any ($1::text[]) and share is not null and state = 'ready' and not held and locks is null limit $6::bigint + 1
 ), locked as (
   select id from bellhop.every_job where 'ready' = any ($1::text[]) and state = 'ready' and not held and locks is not null limit $6::bigint + 1
 ), picked as (
   select id from parked union all select id from failed union all select id from timed union all select id from withheld union all
-  select id from taken union all select id from free union all select id from pinned union all select id from locked
+  select id from taken union all select id from free union all select id from pinned union all select id from shared union all select id from locked
 ), many as (
   select greatest((select count(*) from parked), (select count(*) from timed), (select count(*) from withheld),
                   (select count(*) from taken), (select count(*) from free),
-                  (select count(*) from pinned), (select count(*) from locked)) > $6::bigint as many
+                  (select count(*) from pinned), (select count(*) from shared), (select count(*) from locked)) > $6::bigint as many
 ), page as materialized ( -- from the newest on, row by row, until there are enough
   select p.id
     from (select x.id from picked x

@@ -14,8 +14,8 @@ select j.id, j.type, j.xmin || ' ' || j.ctid as row,
  cross join lateral (
    select * from (
      (select q.id, q.type, q.xmin::text, q.ctid::text from bellhop.jobqueue q
-       where w.run_on is null and q.type = w.type and q.state = 'ready' and not q.held and q.run_on is null and q.locks is null order by q.priority, q.id limit 1)
+       where w.run_on is null and q.type = w.type and q.state = 'ready' and not q.held and q.run_on is null and q.locks is null and q.share is null order by q.priority, q.id limit 1)
      union all
      (select q.id, q.type, q.xmin::text, q.ctid::text from bellhop.jobqueue q
-       where w.run_on is not null and q.type = w.type and q.state = 'ready' and not q.held and q.run_on = w.run_on and q.locks is null order by q.priority, q.id limit 1)) x) j
+       where w.run_on is not null and q.type = w.type and q.state = 'ready' and not q.held and q.run_on = w.run_on and q.locks is null and q.share is null order by q.priority, q.id limit 1)) x) j
  where exists (select 1 from bellhop.explanation(j.id) e where e.code = 'unexplained')

@@ -41,6 +41,7 @@ type Claimer struct {
 	passes  time.Duration     // passesFor; tests on a slow machine take longer
 	// What its passes may take without a word; used under the connection's lock.
 	silence passSilence
+	shares  sharedTypes
 }
 
 // Again is how long after the last claim of jobs with locks a limit per time, which is used up, lets the next one
@@ -56,14 +57,16 @@ func NewClaimer(url string) (*Claimer, error) {
 	settings := map[string]string{"synchronous_commit": "off", "lock_timeout": lockWait}
 	maps.Copy(settings, byIndex)
 	conn, err := newConnection(url, "claimer", settings)
-	return &Claimer{
+	c := &Claimer{
 		conn:     conn,
 		asserted: -1,
 		Policy:   lock.AnyLevel,
 		passes:   passesFor,
 		silence:  passSilence(silenceLeast),
 		position: position.New(),
-	}, err
+	}
+	c.shares.hear(conn)
+	return c, err
 }
 
 // Close ends the session's connection.
@@ -84,6 +87,7 @@ var errNotAsserted = errors.New("a new connection: running jobs must be asserted
 // Beside an error come the jobs that were taken before it: they are ours.
 func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
 	var jobs []scheduler.Job
+	inTurn := false
 	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 		if c.asserted != c.conn.opened {
 			return &scheduler.Unreachable{Err: errNotAsserted}
@@ -102,13 +106,16 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 			} else {
 				jobs = append(jobs, got...)
 			}
+			inTurn = c.shares.among(rest, time.Now())
 		}
 		return nil
 	})
 	if err != nil { // what a statement that failed took, if it did, only an audit finds out
 		err = fmt.Errorf("claim jobs: %w", err)
 	}
-	sortJobs(jobs)
+	if !inTurn { // else they have come in the order in which keys take turns
+		sortJobs(jobs)
+	}
 	return jobs, err
 }
 
@@ -131,6 +138,10 @@ func (c *Claimer) claimFrom(
 	ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand,
 ) (jobs []scheduler.Job, rest scheduler.Demand, more bool, err error) {
 	began := time.Now()
+	if c.shares.among(d, began) {
+		jobs, err = c.claimShared(ctx, conn, me, d)
+		return jobs, d, false, err
+	}
 	from := c.position.From(d, began)
 	var snapshot position.Taken
 	if from.Snapshot {
@@ -143,6 +154,10 @@ func (c *Claimer) claimFrom(
 	text, args := claimStatement(me, d, from, c.era.Floor)
 	if jobs, err = c.claim(ctx, conn, me, d, text, args); err != nil {
 		return nil, d, false, err
+	}
+	if c.shares.heard(time.Now()) { // what it has not brought says nothing of where the next claim may begin
+		d.Total -= len(jobs)
+		return jobs, d, d.Total > 0, nil
 	}
 	rest, more = c.position.Next(d, from, snapshot, jobs, began, time.Now())
 	return jobs, rest, more, nil

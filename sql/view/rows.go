@@ -17,6 +17,7 @@ type JobRow struct {
 	PriorityName    *string            `json:"priority_name"`
 	Key             *string            `json:"key"`
 	RunOn           *string            `json:"run_on"`
+	Share           *string            `json:"share"`
 	Host            *string            `json:"host"`
 	Child           *string            `json:"child"`
 	Instance        *int64             `json:"instance"`

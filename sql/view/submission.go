@@ -18,6 +18,7 @@ type Submission struct {
 	Repeat       *string            `json:"repeat,omitempty"`
 	RunOn        *string            `json:"run_on,omitempty"`
 	Key          *string            `json:"key,omitempty"`
+	Share        *string            `json:"share,omitempty"`
 	Priority     int                `json:"priority,omitempty"`
 	PriorityName *string            `json:"priority_name,omitempty"`
 	RunAt        *time.Time         `json:"run_at,omitempty"`

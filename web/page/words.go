@@ -75,7 +75,7 @@ func (p *Pages) funcs() template.FuncMap {
 
 // placed are the submitted fields that have a place of their own in a job's page.
 var placed = []string{
-	"type", "key", "priority", "priority_name", "run_on", "locks", "reasons", "max_attempts", "run_at", "not_after",
+	"type", "key", "priority", "priority_name", "run_on", "share", "locks", "reasons", "max_attempts", "run_at", "not_after",
 	"on_failure", "traceparent",
 }
 

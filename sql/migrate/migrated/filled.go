@@ -73,12 +73,13 @@ var later = []string{
 	`sensor_place values ('nightly', jsonb_build_object('x', $T), $T, now())`,
 	`notice_gone values ($T, now())`,
 	`worker_type (login, type) values ('app', left($S, 120))`,
+	`share (type, name) values (left($S, 120), left($S, 200))`,
 }
 
 // ours are tables that hold nothing that other roles write, or that are never shown.
 var ours = []string{
 	"asserted", "deadline", "dependency_turn", "era_now", "housekeeping", "lock_reserved", "lock_scan", "operation_job", "operation_part",
-	"run_end", "schema_script", "schema_version", "server_seen", "sign_in", "sketch",
+	"run_end", "schema_script", "schema_version", "server_seen", "share_arrival", "share_clock", "share_line", "sign_in", "sketch",
 }
 
 // Fill writes a text into every field that people are shown: jobs 1 to 5, their attempts, log and items, hosts,

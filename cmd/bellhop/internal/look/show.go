@@ -146,6 +146,7 @@ func (c *columns) order(j shownJob) {
 	}
 	c.line("priority", priority(j.JobRow))
 	c.line("run_on", cli.Text(j.RunOn))
+	c.line("share", cli.Text(j.Share))
 	c.line("locks", strings.Join(j.Locks, " "))
 	c.line("reasons", strings.Join(j.Reasons, " "))
 	c.line("waiting_for", cli.Text(j.WaitingFor))

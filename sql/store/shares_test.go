@@ -1,0 +1,110 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// shared submits n jobs of a key.
+func (e *env) shared(share string, n int) {
+	e.Helper()
+	e.exec("insert into bellhop.jobqueue (type, share) select 'cat', nullif($1, '-') from generate_series(1, $2)", share, n)
+}
+
+// starts claims jobs one claim after the other, and gives their keys; '-' stands for none.
+func (e *env) starts(claims, most int) string {
+	e.Helper()
+	var got []string
+	for range claims {
+		for _, j := range e.claim(plainly(most)) {
+			got = append(got, e.one("select coalesce(share, '-') from bellhop.jobqueue where id = $1", int64(j.Claim.Job)))
+		}
+	}
+	return strings.Join(got, " ")
+}
+
+func (e *env) wantStarts(claims, most int, want string) {
+	e.Helper()
+	if got := e.starts(claims, most); got != want {
+		e.Errorf("start: %s\nwant:  %s", got, want)
+	}
+}
+
+// A flood of one key's jobs does not keep another key's jobs waiting; nor those without a key.
+func TestShares_KeysTakeTurns(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.shared("flood", 20)
+	e.shared("a", 2)
+	e.shared("b", 1)
+	e.shared("-", 2)
+	e.wantStarts(1, 4, "- flood a b")
+	e.wantStarts(6, 1, "- flood a flood flood flood")
+	e.shared("a", 1)
+	e.wantStarts(2, 1, "a flood")
+}
+
+// Weights are parts: 3 to 2 to 1.
+func TestShares_Weights(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("insert into bellhop.share values ('cat', 'x', 3), ('cat', 'y', 2)")
+	for _, k := range []string{"x", "y", "z"} {
+		e.shared(k, 700)
+	}
+	n := map[string]int{}
+	for range 6 {
+		for _, k := range strings.Fields(e.starts(1, 100)) {
+			n[k]++
+		}
+	}
+	if fmt.Sprint(n) != "map[x:300 y:200 z:100]" {
+		t.Error(n)
+	}
+}
+
+// A key that has more than its part owes it, also when it was idle for a while; when no key has work, none owes.
+func TestShares_AKeyNeitherSavesNorOwesForLong(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.shared("a", 3)
+	e.wantStarts(4, 1, "a a a")
+	e.shared("a", 2)
+	e.shared("b", 2)
+	e.wantStarts(4, 1, "a b a b")
+	if got := e.one("select count(*) from bellhop.share_line"); got != "0" {
+		e.starts(1, 1)
+	}
+	if got := e.one("select count(*) from bellhop.share_line"); got != "0" {
+		t.Error(got, "keys are left in the line")
+	}
+}
+
+// A job that is ready again is back in its key's line, whatever made it so.
+func TestShares_ReadyAgain(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	id := e.insert("type, share, held", "'cat', 'a', true")
+	e.wantStarts(1, 1, "")
+	e.exec("select bellhop.release($1)", int64(id))
+	e.wantStarts(1, 1, "a")
+	e.exec("update bellhop.jobqueue set state = 'ready', instance = null where id = $1", int64(id))
+	e.wantStarts(2, 1, "a")
+}
+
+// With triggers disabled the safety scan finds the keys.
+func TestShares_WithoutTriggers(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("set session_replication_role = replica")
+	e.shared("a", 2)
+	e.shared("b", 1)
+	e.insert("type, share", "'cat', ''")
+	e.exec("reset session_replication_role")
+	e.wantStarts(1, 4, "")
+	if _, _, err := e.maintenance.Due(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e.wantStarts(1, 4, "- a b a")
+}
