@@ -1559,6 +1559,12 @@ CREATE OR REPLACE FUNCTION bellhop.filter_may()
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.filter_place(rule text, action text, vars jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.filter_regex_flaw(regex text)
  RETURNS text
  LANGUAGE sql

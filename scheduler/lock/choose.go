@@ -27,6 +27,8 @@ type Reason struct {
 	Conflict Conflict // the same: what the job wants, and what By has
 	Rule     RuleID   // of filter_paused, filter_rejected, rate_limited; empty: Bucket
 	Bucket   Bucket
+	Place    RuleID    // of a limit of Rule: what is full
+	Each     string    // of such a limit: the var by which it counts; empty: none
 	Until    time.Time // of a limit per time: until then at least
 }
 
@@ -41,13 +43,17 @@ func (r Reason) String() string {
 	case FilterRejected:
 		return fmt.Sprintf("filter %s rejects it", r.Rule)
 	case RateLimited:
+		each := ""
+		if r.Each != "" {
+			each = " with the same vars." + r.Each
+		}
 		switch {
 		case r.Rule == "":
 			return fmt.Sprintf("as many run as %s allows", r.Bucket)
 		case r.Until.IsZero():
-			return fmt.Sprintf("as many run as filter %s allows", r.Rule)
+			return fmt.Sprintf("as many run as filter %s allows%s", r.Rule, each)
 		}
-		return fmt.Sprintf("as many have started as filter %s allows until %s", r.Rule, r.Until.Format(time.RFC3339))
+		return fmt.Sprintf("as many have started as filter %s allows%s until %s", r.Rule, each, r.Until.Format(time.RFC3339))
 	}
 	return "other jobs come first"
 }
@@ -59,7 +65,7 @@ type Input struct {
 	Free    int                    // slots
 	ByType  map[string]int         // of these, how many a type can take; nil: any
 	Rules   []Rule                 // filters, in any order
-	Starts  map[RuleID][]time.Time // when jobs under a limit per time have started, as far back as it reaches
+	Starts  map[RuleID][]time.Time // when jobs under a limit per time have started, by place, as far back as it reaches
 	Policy  Policy
 	Now     time.Time
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,16 +27,21 @@ type Action struct {
 	Kind  ActionKind
 	Limit int           // of RATE_LIMIT, at least 1
 	Per   time.Duration // how many may start within it; 0: how many may run at once
+	By    string        // the limit is one for each value of this var; empty: one for all
 }
 
 func (a Action) String() string {
-	switch {
-	case a.Kind != RateLimit:
+	if a.Kind != RateLimit {
 		return string(a.Kind)
-	case a.Per == 0:
-		return fmt.Sprintf("%s %d", a.Kind, a.Limit)
 	}
-	return fmt.Sprintf("%s %d per %s", a.Kind, a.Limit, shortly(a.Per))
+	text := fmt.Sprintf("%s %d", a.Kind, a.Limit)
+	if a.Per != 0 {
+		text += " per " + shortly(a.Per)
+	}
+	if a.By != "" {
+		text += " by vars." + a.By
+	}
+	return text
 }
 
 // shortly is a duration as people write it: 1m and not 1m0s.
@@ -50,7 +56,11 @@ func shortly(d time.Duration) string {
 	return text
 }
 
-const howToAct = "write ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, or RATE_LIMIT 10 per 1m"
+const howToAct = "write ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, RATE_LIMIT 10 per 1m, or " +
+	"RATE_LIMIT 10 per 1m by vars.CUSTOMER"
+
+// varName is the name of a var by which a limit counts; bellhop.filter_check has the same.
+var varName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // ParseAction reads an action; none is CONTINUE.
 func ParseAction(text string) (Action, error) {
@@ -68,6 +78,13 @@ func ParseAction(text string) (Action, error) {
 	case RateLimit:
 	default:
 		return Action{}, fmt.Errorf("action %q: there is no action %q; %s", text, words[0], howToAct)
+	}
+	if n := len(words); n >= 4 && words[n-2] == "by" {
+		name, is := strings.CutPrefix(words[n-1], "vars.")
+		if !is || !varName.MatchString(name) {
+			return Action{}, fmt.Errorf("action %q: by names a var, and %q is none; write by vars.CUSTOMER", text, words[n-1])
+		}
+		a.By, words = name, words[:n-2]
 	}
 	if len(words) != 2 && (len(words) != 4 || words[2] != "per") {
 		return Action{}, fmt.Errorf("action %q: RATE_LIMIT takes a number, or a number, per, and a time; %s", text, howToAct)

@@ -127,7 +127,9 @@ func TestParseAction(t *testing.T) {
 	for text, want := range map[string]Action{
 		"": {Kind: Continue}, "ACCEPT": {Kind: Accept}, "pause": {Kind: Pause}, " REJECT ": {Kind: Reject},
 		"RATE_LIMIT 2": {Kind: RateLimit, Limit: 2}, "RATE_LIMIT 10 per 1m": {Kind: RateLimit, Limit: 10, Per: time.Minute},
-		"rate_limit 1 per 1h30m": {Kind: RateLimit, Limit: 1, Per: 90 * time.Minute},
+		"RATE_LIMIT 2 by vars.A_1":        {Kind: RateLimit, Limit: 2, By: "A_1"},
+		"RATE_LIMIT 2 per 1m by vars.X5m": {Kind: RateLimit, Limit: 2, Per: time.Minute, By: "X5m"},
+		"rate_limit 1 per 1h30m":          {Kind: RateLimit, Limit: 1, Per: 90 * time.Minute},
 	} {
 		a, err := ParseAction(text)
 		if err != nil || a != want {
@@ -138,7 +140,9 @@ func TestParseAction(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{"STOP": "no action", "PAUSE 2": "takes nothing", "RATE_LIMIT": "takes a number", "RATE_LIMIT 0": "from 1 on",
-		"RATE_LIMIT x": "from 1 on", "RATE_LIMIT 2 per": "takes a number", "RATE_LIMIT 2 per minute": "not a valid time", "RATE_LIMIT 2 per -1m": "not a valid time", "RATE_LIMIT 2 each 1m": "takes a number"} {
+		"RATE_LIMIT x": "from 1 on", "RATE_LIMIT 2 per": "takes a number", "RATE_LIMIT 2 per minute": "not a valid time", "RATE_LIMIT 2 per -1m": "not a valid time", "RATE_LIMIT 2 each 1m": "takes a number",
+		"RATE_LIMIT 2 by CUSTOMER": "names a var", "RATE_LIMIT 2 per 1m by vars.": "names a var", "RATE_LIMIT by vars.X": "takes a number",
+		"RATE_LIMIT 2 by vars.X per 1m": "takes a number"} {
 		if _, err := ParseAction(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -53,6 +53,17 @@ func Wait(starts []time.Time, n int, per time.Duration) time.Time {
 	return sorted[len(sorted)-n].Add(per)
 }
 
+// Place is the name under which a job counts for a limit: the rule's id, and where the limit is one for each value of
+// a var, what the value hashes to. The value itself may be long, and not for every reader. bellhop.filter_place is the
+// same in SQL.
+func (r *Rule) Place(j Job) RuleID {
+	if r.Action.By == "" {
+		return r.ID
+	}
+	sum := sha256.Sum256([]byte(j.Vars[r.Action.By]))
+	return RuleID(string(r.ID) + " " + hex.EncodeToString(sum[:16]))
+}
+
 // gates count what runs and what has started under limits.
 type gates struct {
 	rules   []Rule // sorted
@@ -70,7 +81,7 @@ func newGates(in Input) *gates {
 	}
 	for _, j := range in.Running {
 		if r := Applying(g.rules, j); r != nil && r.Action.Kind == RateLimit {
-			g.running[r.ID]++
+			g.running[r.Place(j)]++
 		}
 		for _, b := range Buckets(j.Reasons) {
 			g.buckets[b]++
@@ -90,8 +101,8 @@ func (g *gates) holds(j Job) (Reason, bool) {
 		case Reject:
 			return Reason{Code: FilterRejected, Rule: r.ID}, true
 		case RateLimit:
-			if until, full := g.full(*r); full {
-				return Reason{Code: RateLimited, Rule: r.ID, Until: until}, true
+			if until, full := g.full(r, j); full {
+				return Reason{Code: RateLimited, Rule: r.ID, Place: r.Place(j), Each: r.Action.By, Until: until}, true
 			}
 		}
 	}
@@ -103,20 +114,21 @@ func (g *gates) holds(j Job) (Reason, bool) {
 	return Reason{}, false
 }
 
-func (g *gates) full(r Rule) (until time.Time, full bool) {
+func (g *gates) full(r *Rule, j Job) (until time.Time, full bool) {
 	if r.Action.Per == 0 {
-		return time.Time{}, g.running[r.ID] >= r.Action.Limit
+		return time.Time{}, g.running[r.Place(j)] >= r.Action.Limit
 	}
-	until = Wait(g.starts[r.ID], r.Action.Limit, r.Action.Per)
+	until = Wait(g.starts[r.Place(j)], r.Action.Limit, r.Action.Per)
 	return until, until.After(g.now)
 }
 
 // take tells that a job starts.
 func (g *gates) take(j Job) {
 	if r := Applying(g.rules, j); r != nil && r.Action.Kind == RateLimit {
-		g.running[r.ID]++
+		place := r.Place(j)
+		g.running[place]++
 		if r.Action.Per > 0 {
-			g.starts[r.ID] = append(g.starts[r.ID], g.now)
+			g.starts[place] = append(g.starts[place], g.now)
 		}
 	}
 	for _, b := range Buckets(j.Reasons) {

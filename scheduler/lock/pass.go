@@ -211,11 +211,17 @@ func (c Choice) Again(pass Pass) (at time.Time) {
 			}
 		}
 	}
+	limits := map[RuleID]Action{}
 	for _, r := range pass.Rules {
-		if r.Action.Kind != RateLimit || r.Action.Per == 0 {
+		limits[r.ID] = r.Action
+	}
+	for place, begun := range starts {
+		id, _, _ := strings.Cut(string(place), " ")
+		a := limits[RuleID(id)]
+		if a.Kind != RateLimit || a.Per == 0 {
 			continue
 		}
-		until := Wait(starts[r.ID], r.Action.Limit, r.Action.Per)
+		until := Wait(begun, a.Limit, a.Per)
 		if until.After(pass.Now) && (at.IsZero() || until.Before(at)) {
 			at = until
 		}
@@ -339,7 +345,7 @@ func grants(j Job, rules []Rule) []Grant {
 		list = append(list, Grant{Job: j.ID, Level: limitLevel, Name: name, Mode: Slot})
 	}
 	if r := Applying(rules, j); r != nil && r.Action.Kind == RateLimit {
-		list = append(list, Grant{Job: j.ID, Level: filterLevel, Name: string(r.ID), Mode: Slot, For: r.Action.Per})
+		list = append(list, Grant{Job: j.ID, Level: filterLevel, Name: string(r.Place(j)), Mode: Slot, For: r.Action.Per})
 	}
 	return list
 }
@@ -357,7 +363,7 @@ func behind(why Reason) string {
 		return pausedLevel + ":" + string(why.Rule)
 	case RateLimited:
 		if why.Rule != "" {
-			return filterLevel + ":" + string(why.Rule)
+			return filterLevel + ":" + string(why.Place)
 		}
 		return why.Bucket.String()
 	}

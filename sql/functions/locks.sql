@@ -163,7 +163,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select case level
     when 'rate-limit' then substring(name, '^[0-9]+')::numeric
-    when 'filter' then coalesce((select substring(f.action, '[0-9]+')::numeric from bellhop.filter f where f.id = lock_places.name), 32)
+    when 'filter' then coalesce((select substring(f.action, '[0-9]+')::numeric from bellhop.filter f where f.id = split_part(lock_places.name, ' ', 1)), 32)
   end
 $$;
 

@@ -216,6 +216,53 @@ func TestFilters_ALimitPerTimeGoesOnWhenItsTimeHasPassed(t *testing.T) {
 	}
 }
 
+// A limit by a var is one for each of its values: what is used up for one keeps no other back.
+func TestFilters_ALimitForEachValueOfAVar(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	id := e.filter("RATE_LIMIT 1 per 1h by vars.CUSTOMER", opcodeCat)
+	vars := []string{`'{"CUSTOMER":"a"}'`, `'{"CUSTOMER":"a"}'`, `'{"CUSTOMER":"b"}'`, "null", `'{"CUSTOMER":"b"}'`, "'{}'"}
+	var jobs []scheduler.JobID
+	for _, v := range vars {
+		jobs = append(jobs, e.insert("type, vars", "'cat', "+v))
+	}
+	got := e.passed(9)
+	if want := []scheduler.JobID{jobs[0], jobs[2], jobs[3]}; !slices.Equal(ids(got), want) {
+		t.Fatalf("%v start, want the first of each: %v", ids(got), want)
+	}
+	e.ends(got...)
+	if more := e.pass(9); len(more) > 0 {
+		t.Fatalf("%v start within the hour", more)
+	}
+	e.explains(jobs[1], "rate_limited", "with the same vars.CUSTOMER until", "bellhop filter info "+id)
+	e.exec(`update bellhop.lock_grant set since = since - interval '1 hour', until = until - interval '1 hour'
+	         where level = 'filter' and job = $1`, jobs[0])
+	if more := e.pass(9); !slices.Equal(more, jobs[1:2]) {
+		t.Errorf("after the hour of one: %v start, want %v", more, jobs[1:2])
+	}
+}
+
+// A limit by a var counts what runs already when the rule comes, and hands a place on to a job of the same value.
+func TestFilters_ALimitByAVarCountsWhatRuns(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	a := e.insert("type, vars", `'cat', '{"CUSTOMER":"a"}'`)
+	runs := e.claim(demand(5))
+	if !slices.Equal(ids(runs), []scheduler.JobID{a}) {
+		t.Fatal(runs)
+	}
+	e.filter("RATE_LIMIT 1 by vars.CUSTOMER", opcodeCat)
+	second := e.insert("type, vars", `'cat', '{"CUSTOMER":"a"}'`)
+	other := e.insert("type, vars", `'cat', '{"CUSTOMER":"b"}'`)
+	if got := e.pass(9); !slices.Equal(got, []scheduler.JobID{other}) {
+		t.Fatalf("%v start, want %v", got, other)
+	}
+	e.ends(runs...)
+	if got := e.pass(9); !slices.Equal(got, []scheduler.JobID{second}) {
+		t.Errorf("%v start, want %v", got, second)
+	}
+}
+
 func TestFilters_AnotherRuleIsObeyedByWhatWaits(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -275,7 +322,7 @@ func TestFilters_WhatCannotBeReadIsRefused(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	for _, c := range [][2]string{
-		{"STOP", "[]"}, {"RATE_LIMIT", "[]"}, {"RATE_LIMIT 0", "[]"}, {"RATE_LIMIT 2 per day", "[]"},
+		{"STOP", "[]"}, {"RATE_LIMIT", "[]"}, {"RATE_LIMIT 2 by CUSTOMER", "[]"}, {"RATE_LIMIT 2 by vars.A B", "[]"}, {"RATE_LIMIT 0", "[]"}, {"RATE_LIMIT 2 per day", "[]"},
 		{"PAUSE", "{}"}, {"PAUSE", `[["type",["=","type","a"]]]`}, {"PAUSE", `[["opcode"]]`},
 		{"PAUSE", `[["opcode",["~","type","a"]]]`}, {"PAUSE", `[["opcode",["=","type"]]]`},
 		{"PAUSE", `[["opcode",["!"]]]`}, {"PAUSE", `[["opcode",["=~","type","(a"]]]`},

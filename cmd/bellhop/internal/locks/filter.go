@@ -31,7 +31,8 @@ predicates hold. Of the matching rules, in the order (priority, watermark, id), 
 whose action is not CONTINUE decides.
 
 Actions: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2 (so many at once),
-RATE_LIMIT 10 per 1m (so many starts in any minute).
+RATE_LIMIT 10 per 1m (so many starts in any minute); and either of them
+by vars.CUSTOMER (so many for each value of a var).
 Predicates: ["jobid",E], ["opcode",E], ["reason",E]; E is ["=","type","mail"], with
 = < <= > >=, ["=~",FIELD,REGEX], ["=[]",LIST,VALUE], ["?",FIELD], ["&",E…], ["|",E…], ["!",E].`,
 		Example: "  " + filterExample + `
