@@ -40,6 +40,9 @@ func TestMain(m *testing.M) {
 		goAgent()
 		return
 	}
+	if len(os.Args) > 3 && os.Args[1] == "teller" {
+		os.Exit(beTeller(os.Args[2], os.Args[3], os.Args[4:]))
+	}
 	if len(os.Args) > 4 && os.Args[1] == "app" {
 		os.Exit(beApp(os.Args[2], os.Args[3], os.Args[4]))
 	}

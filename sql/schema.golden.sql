@@ -245,6 +245,11 @@ table bellhop.item (
   at timestamp with time zone not null default clock_timestamp()
 );
 
+table bellhop.item_done (
+  job bigint not null,
+  item text not null
+);
+
 table bellhop.jobqueue (
   id bigint not null generated always as identity,
   fence bigint not null default 0,
@@ -983,6 +988,7 @@ alter table bellhop.instance add constraint instance_pkey PRIMARY KEY (id);
 alter table bellhop.instance add constraint instance_state_check CHECK ((state = ANY (ARRAY['live'::text, 'gone'::text])));
 alter table bellhop.instance add constraint instance_stop_check CHECK ((stop = ANY (ARRAY['finish'::text, 'now'::text])));
 alter table bellhop.item add constraint item_pkey PRIMARY KEY (job, fence, item);
+alter table bellhop.item_done add constraint item_done_pkey PRIMARY KEY (job, item);
 alter table bellhop.jobqueue add constraint jobqueue_pkey PRIMARY KEY (id);
 alter table bellhop.jobqueue add constraint jobqueue_state_known CHECK ((state = ANY (ARRAY['held'::text, 'blocked'::text, 'scheduled'::text, 'ready'::text, 'assigned'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
 alter table bellhop.located add constraint located_pkey PRIMARY KEY (instance, key);
@@ -1608,6 +1614,12 @@ CREATE OR REPLACE FUNCTION bellhop.find_shares()
 
 CREATE OR REPLACE FUNCTION bellhop.finish(job bigint, fence bigint, result jsonb DEFAULT NULL::jsonb)
  RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.finish_item(job bigint, fence bigint, item text)
+ RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';

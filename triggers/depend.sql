@@ -135,6 +135,9 @@ begin
   if exists (select from bellhop.lost_run) then
     delete from bellhop.lost_run l using gone g where l.job = g.id;
   end if;
+  if exists (select from bellhop.item_done) then
+    delete from bellhop.item_done i using gone g where i.job = g.id;
+  end if;
   if not exists (select from bellhop.dependency) then
     return null;
   end if;
@@ -161,6 +164,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   delete from bellhop.lost_run;
+  delete from bellhop.item_done;
   delete from bellhop.dependency; -- a TRUNCATE of both could not be combined with another
   return null;
 end

@@ -90,6 +90,7 @@ begin
   delete from bellhop.lost_run l where l.job = any (ids);
   delete from bellhop.log l where l.job = any (ids);
   delete from bellhop.item i where i.job = any (ids);
+  delete from bellhop.item_done i where i.job = any (ids);
   delete from bellhop.deadline d where d.job = any (ids);
   delete from bellhop.rjm r where r.job = any (ids);
   delete from bellhop.attached x where x.job = any (ids);

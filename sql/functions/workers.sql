@@ -61,8 +61,8 @@ begin
       detail = case when j.id is null then 'There is no such job.' else format('It is %s under fence %s.', j.state, j.fence) end,
       hint = 'This run was replaced, cancelled or finished: undo its work (ROLLBACK), and take the next job.';
   elsif j.msq is not null then
-    raise feature_not_supported using message = format('job %s is a query, and its items end by their lines', own_run.job),
-      hint = 'End its items as its agent does, or submit each item as a job of its own.';
+    raise feature_not_supported using message = format('job %s is a query, and ends when its items have', own_run.job),
+      hint = 'Call bellhop.finish_item(job, fence, item) in the transaction of each item, and answer its line with OK.';
   end if;
   return j;
 end
@@ -83,6 +83,37 @@ begin
       hint = 'Store it in a table of your own, and return its key.';
   end if;
   perform bellhop.end_run(j, 'succeeded', finish.result, null, null);
+end
+$$;
+
+-- finish_item: an item of a query is done, if this transaction commits. `item` names it among the items of the job. Returns
+-- false if an earlier run of the query has done it: then the transaction has nothing to write. Two runs of one item
+-- meet at the primary key, where the later one waits for the earlier one. Index: the primary keys.
+-- Grant: worker scheduler
+create or replace function bellhop.finish_item(job bigint, fence bigint, item text) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j bellhop.jobqueue;
+begin
+  -- The weakest lock: the job's counts are written meanwhile, and its row is not deleted.
+  select q.* into j from bellhop.jobqueue q where q.id = finish_item.job for key share;
+  if found then
+    perform bellhop.refuse_worker(j.type);
+  end if;
+  if j.id is null or j.fence is distinct from finish_item.fence or j.state not in ('running', 'assigned') then
+    raise exception using errcode = 'BH004', message = format('job %s does not run under fence %s', finish_item.job, finish_item.fence),
+      hint = 'This run was replaced, cancelled or finished: undo its work (ROLLBACK), and take the next line.';
+  elsif j.msq is null then
+    raise object_not_in_prerequisite_state using message = format('job %s has no items', finish_item.job),
+      hint = format('select bellhop.finish(%s, %s)', finish_item.job, finish_item.fence);
+  elsif coalesce(octet_length(finish_item.item) not between 1 and 1000, true) then
+    raise invalid_parameter_value using message = 'an item has a name of 1 to 1000 bytes',
+      hint = format('select bellhop.finish_item(%s, %s, %L)', finish_item.job, finish_item.fence, 'order 42');
+  end if;
+  insert into bellhop.item_done (job, item) values (finish_item.job, finish_item.item) on conflict do nothing;
+  return found;
 end
 $$;
 

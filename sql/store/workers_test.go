@@ -286,6 +286,49 @@ func TestWorker_FinishesWhatAnInstanceRuns(t *testing.T) {
 	}
 }
 
+// Two runs of one item meet: the later one waits for the earlier one, and does nothing.
+func TestWorker_FinishesAnItemOnce(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	w, other := e.worker("worker_items", "cat"), e.worker("worker_no_items", "sms")
+	e.insert("type, msq", "'cat', 'select 1'")
+	j := e.claim(demand(1))[0]
+	const text = "select bellhop.finish_item($1, $2, $3)"
+	finish := func(w interface {
+		QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	}, fence int64, item any) (first bool, err error) {
+		err = w.QueryRow(t.Context(), text, int64(j.Job), fence, item).Scan(&first)
+		return first, err
+	}
+	tx, err := w.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, err := finish(tx, int64(j.Fence), "a"); !first || err != nil {
+		t.Fatalf("%t, %v", first, err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		if first, err := finish(w, int64(j.Fence), "a"); first != want || err != nil {
+			t.Errorf("it is the first: %t, %v, want %t", first, err, want)
+		}
+	}
+	for what, call := range map[string]func() (bool, error){
+		"42501": func() (bool, error) { return finish(other, int64(j.Fence), "b") },
+		"BH004": func() (bool, error) { return finish(w, int64(j.Fence)-1, "b") },
+		"22023": func() (bool, error) { return finish(w, int64(j.Fence), nil) },
+	} {
+		if _, err := call(); sqlstate(err) != what {
+			t.Errorf("%v, want %s", err, what)
+		}
+	}
+	if _, err := w.Exec(t.Context(), "select bellhop.finish($1, $2)", int64(j.Job), j.Fence); sqlstate(err) != "0A000" {
+		t.Errorf("the query is finished as a job: %v", err)
+	}
+}
+
 // A worker that found nothing is rung for, and does not miss a job whose producer found it awake.
 func TestWorker_IsRungForWhenItSleeps(t *testing.T) {
 	t.Parallel()

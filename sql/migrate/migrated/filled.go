@@ -74,6 +74,7 @@ var later = []string{
 	`notice_gone values ($T, now())`,
 	`worker_type (login, type) values ('app', left($S, 120))`,
 	`share (type, name) values (left($S, 120), left($S, 200))`,
+	`item_done (job, item) values (4, $T)`,
 }
 
 // ours are tables that hold nothing that other roles write, or that are never shown.
