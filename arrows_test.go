@@ -37,7 +37,7 @@ var everything = []string{cli, fleet, "actors", "agents", "config", "courier", "
 
 // families have the commands.
 var families = []string{cli, serve, "cmd/bellhop/internal/agentkit", "cmd/bellhop/internal/attach", "cmd/bellhop/internal/change", "cmd/bellhop/internal/demo", "cmd/bellhop/internal/dev",
-	"cmd/bellhop/internal/doctor", "cmd/bellhop/internal/locks", "cmd/bellhop/internal/look", "cmd/bellhop/internal/measure", "cmd/bellhop/internal/rjm", "cmd/bellhop/internal/setup", "cmd/bellhop/internal/torture", "cmd/bellhop/internal/workflow"}
+	"cmd/bellhop/internal/doctor", "cmd/bellhop/internal/locks", "cmd/bellhop/internal/look", "cmd/bellhop/internal/mcp", "cmd/bellhop/internal/measure", "cmd/bellhop/internal/rjm", "cmd/bellhop/internal/setup", "cmd/bellhop/internal/torture", "cmd/bellhop/internal/workflow"}
 
 // ground is what the actors stand on: they do not know each other, and meet in its messages.
 var ground = []string{"actors/lasting", "actors/message", "actors/port", "actors/tree", "scheduler"}
@@ -113,6 +113,7 @@ var arrows = []arrow{
 	{"cmd/bellhop/internal/serve", everything, "the only place that sees a port and what implements it"},
 	{"cmd/bellhop/internal/change", []string{cli, "report", "scheduler", "sql/view", "verb"}, "a family knows the queue and how to talk, and no other family"},
 	{"cmd/bellhop/internal/look", []string{cli, "machine", "report", "scheduler", "scheduler/sketch", "sql/view"}, "the same, and it changes nothing"},
+	{"cmd/bellhop/internal/mcp", []string{cli, "scheduler", "sql/view", "verb"}, "programs get the verbs and the commands that look: it is handed what runs a command"},
 	{"cmd/bellhop/internal/measure", []string{cli, "client/agent", "client/worker", "sql"}, "it measures as an app would: an instance of handlers"},
 	{"cmd/bellhop/internal/torture", []string{cli, "pgdev"}, "it does harm to processes and servers, and looks at SQL and files alone"},
 	{"cmd/bellhop/internal/attach", []string{cli, "sql/view"}, "the same, of tables"},
@@ -147,6 +148,7 @@ var outside = []struct {
 	{"github.com/jackc/pgxlisten", []string{"triggers"}, "one place knows its traps"},
 	{"github.com/spf13/cobra", []string{"cmd"}, "flags are for whoever types"},
 	{"github.com/danielgtaylor/huma", []string{"web/api"}, "one place makes openapi.json of types"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"cmd/bellhop/internal/mcp"}, "one place speaks with assistants"},
 	{"github.com/wneessen/go-mail", []string{"courier"}, "one place knows how mail is written and sent"},
 	{"github.com/goccy/go-yaml", []string{"config"}, "one place knows how the file is written"},
 	{"github.com/jackc/pgx", []string{"sql", "triggers", "pgdev", "client", "cmd", "web/api", "web/operation", "web/page", "agents/examples", "examples", "compose"}, "SQL stays at its edge; the tree and the core speak of jobs"},

@@ -4,6 +4,8 @@ import "bellhop/sql/view"
 
 const byHand = "a page has no field for what it needs; the command has"
 
+const wholeRule = "it takes a rule of many parts, which the command checks before the database does"
+
 // All are the verbs. Those of jobs may change jobs of others only for operators: PostgreSQL looks at each.
 var All = []Verb{
 	{Name: "retry", To: Job, By: Owner, Says: "Retry", Summary: "Open a new attempt at a finished job",
@@ -14,6 +16,7 @@ var All = []Verb{
 		Route: "POST /jobs/{}/retry?behind=true", Calls: "retry_behind", do: retriedBehind},
 	{Name: "again", To: Job, By: Owner, Done: "to be tried again, with your changes", Calls: "retry edit",
 		did: moved, do: retriedAs, NoLine: "it is retry, and then edit",
+		NoTool:  "it is retry, and then priority",
 		NoRoute: "it is retry, and then PATCH"},
 	{Name: "release", To: Job, By: Owner, Says: "Release", Summary: "Let a held job run", Done: "released",
 		Line: "bellhop release {}", Route: "POST /jobs/{}/release", Calls: "release", did: moved, do: released},
@@ -30,7 +33,7 @@ var All = []Verb{
 		Line: "bellhop cancel --now {}", Route: "POST /jobs/{}/cancel?now=true", Calls: "cancel",
 		did: movedOrAsked, do: cancelled(true)},
 	{Name: "prune", To: Job, By: Operator, Says: "Delete", Done: "deleted", Line: "bellhop prune",
-		Calls: "prune", do: pruned, NoRoute: "it takes many transactions, and a request has one"},
+		Calls: "prune", do: pruned, NoTool: "what it deletes is gone", NoRoute: "it takes many transactions, and a request has one"},
 
 	{Name: "pause", To: Type, By: Operator, Says: "Pause", Summary: "Stop starting jobs of a type",
 		Done: "paused", Line: "bellhop pause {}", Route: "POST /types/{}/pause", Calls: "pause", do: paused},
@@ -90,10 +93,11 @@ var All = []Verb{
 
 	{Name: "rule", To: Rule, By: Operator, Summary: "Add a rule", Done: "the rule holds from now on",
 		Line: "bellhop workflow notify add", Route: "POST /notification-rules",
-		Calls: "notice_rule_add notice_rule_change", do: ruled},
+		Calls: "notice_rule_add notice_rule_change", do: ruled, NoTool: wholeRule},
 	{Name: "rule edit", To: Rule, By: Operator, Summary: "Replace a rule as a whole",
 		Line: "bellhop workflow notify edit {}", Route: "PUT /notification-rules/{}",
-		Calls: "notice_rule_change", do: ruled, NoPage: "the form that adds a rule changes one, too"},
+		Calls: "notice_rule_change", do: ruled, NoPage: "the form that adds a rule changes one, too",
+		NoTool: wholeRule},
 	{Name: "unrule", To: Rule, By: Operator, Says: "Delete",
 		Summary: "Delete a rule; waiting messages are still sent",
 		Done:    "the rule is deleted; waiting messages are still sent", Line: "bellhop workflow notify delete {}",
@@ -105,10 +109,10 @@ var All = []Verb{
 
 	{Name: "filter add", To: Filter, By: Operator,
 		Summary: "Add a filter; it applies to all jobs in the queue at once", Line: "bellhop filter add",
-		Route: "POST /filters", Calls: "filter_add", do: filtered, NoPage: byHand},
+		Route: "POST /filters", Calls: "filter_add", do: filtered, NoPage: byHand, NoTool: wholeRule},
 	{Name: "filter replace", To: Filter, By: Operator,
 		Summary: "Replace a filter as a whole, or add it under this id", Line: "bellhop filter replace {}",
-		Route: "PUT /filters/{}", Calls: "filter_replace", do: filtered, NoPage: byHand},
+		Route: "PUT /filters/{}", Calls: "filter_replace", do: filtered, NoPage: byHand, NoTool: wholeRule},
 	{Name: "filter delete", To: Filter, By: Operator,
 		Summary: "Delete a filter; jobs that it kept waiting are looked at again at once",
 		Line:    "bellhop filter delete {}", Route: "DELETE /filters/{}", Calls: "filter_delete", do: unfiltered,

@@ -58,6 +58,7 @@ type Verb struct {
 	Calls   string // the functions of bellhop that do it, which have its rights
 	// NoPage, NoRoute and NoLine say why a face has it not, or not by itself.
 	NoPage, NoRoute, NoLine string
+	NoTool                  string // the same of programs that speak MCP
 
 	did func(view.Change) bool // of a job: whether it was changed
 	do  func(context.Context, view.Look, In) (Out, error)
@@ -115,6 +116,15 @@ func (v Verb) Command() string {
 		words = words[:at]
 	}
 	return strings.TrimSpace(words)
+}
+
+// Tool is its name for programs that speak MCP.
+func (v Verb) Tool() string {
+	name := v.Command()
+	if v.To == Job || v.To == Type || v.Name == "shutdown" { // their commands differ by flags alone
+		name = v.Name
+	}
+	return strings.ReplaceAll(name, " ", "_")
 }
 
 // Unfit is the error of a value that cannot be right.

@@ -78,8 +78,8 @@ var withDatabase = map[string]onDatabase{
 
 // alone are the commands that open none, or have tests of their own that are longer than a line.
 var alone = strings.Fields(`agent-check agent-new agent-try bury completion-bash completion-fish completion-powershell completion-zsh
-	config-check context-add context-ls context-rm context-show context-use cron-explain demo demo-agent dev help install-roles install-systemd migrate ready rjmd rjmproc rjmsetup serve
-	simulate torture torture-agent ui version weigh`)
+	config-check context-add context-ls context-rm context-show context-use cron-explain demo demo-agent dev help install-roles install-systemd mcp migrate ready rjmd rjmproc rjmsetup serve
+	simulate torture skill torture-agent ui version weigh`)
 
 // leaves are the commands, as they are typed.
 func leaves() (list []string) {

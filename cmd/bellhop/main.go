@@ -6,7 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/cmd/bellhop/internal/mcp"
 	"bellhop/cmd/bellhop/internal/rjm"
 )
 
@@ -17,6 +20,15 @@ func main() {
 		args = append([]string{name}, args...)
 	}
 	os.Exit(run(args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// mcpCommand serves a program that speaks MCP with the commands of this one.
+func mcpCommand(a *cli.App) *cobra.Command {
+	return mcp.Command(a, func(ctx context.Context, a *cli.App, args []string) int {
+		root := newRoot(a)
+		root.SetArgs(args)
+		return a.Report(root.ExecuteContext(ctx))
+	})
 }
 
 // run is the program: what it prints, and its exit code.

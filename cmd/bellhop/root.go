@@ -12,6 +12,7 @@ import (
 	"bellhop/cmd/bellhop/internal/doctor"
 	"bellhop/cmd/bellhop/internal/locks"
 	"bellhop/cmd/bellhop/internal/look"
+	"bellhop/cmd/bellhop/internal/mcp"
 	"bellhop/cmd/bellhop/internal/measure"
 	"bellhop/cmd/bellhop/internal/rjm"
 	"bellhop/cmd/bellhop/internal/serve"
@@ -54,7 +55,7 @@ func groups() []group {
 		{setUp, []func(*cli.App) *cobra.Command{
 			setup.MigrateCommand, setup.ConfigCommand, setup.ContextCommand, doctor.Command, setup.InstallCommand,
 			setup.VersionCommand, measure.BenchCommand, torture.Command, torture.WitnessCommand, agentkit.Command,
-			cli.ExitCodesTopic,
+			mcpCommand, mcp.SkillCommand, cli.ExitCodesTopic,
 		}},
 		{"RJM's names (also as programs of their own):", []func(*cli.App) *cobra.Command{
 			rjm.SetupCommand, rjm.GoCommand, rjm.LsCommand, rjm.ExitCommand, rjm.OutCommand, rjm.ProcCommand, rjm.DaemonCommand,
