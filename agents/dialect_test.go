@@ -197,7 +197,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		_, _ = parseHello(line, "work")
+		_, _, _ = parseHello(line, "work")
 		said := parseJSON(line, nil)
 		for i, r := range said {
 			if (r.word == wordOK || r.word == wordFail) && i != len(said)-1 {

@@ -12,7 +12,7 @@ import (
 
 // The json dialect. The agent's first line is
 //
-//	{"bellhop":1,"type":"T"}
+//	{"bellhop":1,"type":"T"}     with "batch":N it takes up to N jobs at once, see batch.go
 //
 // then it gets one line per job,
 //
@@ -36,6 +36,7 @@ import (
 // a line that begins like a message and is not valid is an error (broken).
 type jsonMessage struct {
 	Bellhop   *int            `json:"bellhop"`
+	Batch     *int            `json:"batch"`
 	Type      string          `json:"type"`
 	ID        *int64          `json:"id"`
 	Fence     *int64          `json:"fence"`
@@ -59,11 +60,17 @@ type jsonMessage struct {
 const jsonVersion = 1
 
 // parseHello tells whether line is a json agent's first one; why is empty if
-// such an agent can be used. An empty typ is any.
-func parseHello(line []byte, typ scheduler.TypeName) (is bool, why scheduler.Account) {
+// such an agent can be used. An empty typ is any. batch is how many jobs it takes at once.
+func parseHello(line []byte, typ scheduler.TypeName) (is bool, batch int, why scheduler.Account) {
 	var m jsonMessage
 	if !looksJSON(line) || json.Unmarshal(line, &m) != nil || m.Bellhop == nil {
-		return false, why
+		return false, 0, why
+	}
+	if m.Batch != nil {
+		if batch = *m.Batch; batch < 1 || batch > maxBatch {
+			why.Reason = fmt.Sprintf("the agent asks for %d jobs at once; write {\"bellhop\":1,\"batch\":N} with N from 1 to %d",
+				batch, maxBatch)
+		}
 	}
 	if *m.Bellhop != jsonVersion {
 		why.Reason = fmt.Sprintf("the agent speaks version %d of the json dialect, bellhop speaks %d", *m.Bellhop,
@@ -73,7 +80,7 @@ func parseHello(line []byte, typ scheduler.TypeName) (is bool, why scheduler.Acc
 		why.Reason = fmt.Sprintf("the agent says it is of another type than %q, as which it is configured", typ)
 		why.Message = fmt.Sprintf("%q", m.Type)
 	}
-	return true, why
+	return true, batch, why
 }
 
 func looksJSON(line []byte) bool { return len(line) > 0 && line[0] == '{' }

@@ -73,6 +73,8 @@ func (p *Process) askLocks(line []byte) {
 		why = "there is no job that could hold a lock; ask when you have a line"
 	case p.hand.Item != 0:
 		why = "an item cannot ask for locks; let its query say by a column named locks which it needs"
+	case p.batch > 1:
+		why = "an agent that takes batches cannot ask for locks; let agents[].locks say which its jobs need"
 	case len(p.locks.queue) >= maxAsks:
 		why = fmt.Sprintf("%d requests wait for an answer; read the answers first", maxAsks)
 	}

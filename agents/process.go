@@ -32,6 +32,8 @@ type Process struct {
 	head      int            // queue[:head] is gone already
 	hand      scheduler.Line // what the agent has, if inHand
 	inHand    bool
+	batch     int    // how many jobs the agent takes at once; 0: one
+	rest      []held // of the batch in hand: the jobs besides hand
 	successes int
 	gives     given
 	items     int64    // ItemsProcessed of the line in hand
@@ -296,6 +298,7 @@ func (p *Process) answer(ok bool, code, signal int, why scheduler.Account) {
 		Answer: p.gives.answer, Locks: p.locks.any})
 	p.inHand, p.successes, p.items, p.gives = false, 0, 0, given{}
 	p.endLocks()
+	p.another()
 }
 
 // note keeps a line for the log, against the line in hand.

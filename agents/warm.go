@@ -52,12 +52,8 @@ func (p *Process) attachTo(g *guarded) {
 // keeps lines whole and in order: the write itself never waits.
 func (p *Process) write() {
 	for p.ready && !p.inHand && !p.hold && !p.writing && !p.asking && !p.deaf && !p.closing && p.head < len(p.queue) {
-		line := &p.queue[p.head]
-		bytes, err := p.encode(line)
-		if err != nil {
-			p.hand = *line
-			p.pop()
-			p.answer(false, refusedCode, 0, scheduler.Account{Reason: err.Error()})
+		bytes, jobs := p.next()
+		if jobs == 0 {
 			continue
 		}
 		p.said.forget()         // before: what is said from now on may be of this line
@@ -70,8 +66,7 @@ func (p *Process) write() {
 			p.deaf = true
 			return
 		}
-		p.hand, p.inHand = *line, true
-		p.pop()
+		p.take(jobs)
 		if n < len(bytes) {
 			p.writing = true
 			p.buf = nil
@@ -145,6 +140,10 @@ func (p *Process) hear(line []byte, truncated bool) {
 		p.greet(line, truncated)
 	case p.dialect == DialectJSON:
 		if startsResult(line, truncated) {
+			if why := p.unclear(remark{word: wordResult}); why != "" { // it is cut off, and its id may be
+				p.breakOff(scheduler.Account{Reason: why})
+				return
+			}
 			p.giveResult(line, true)
 			return
 		}
@@ -161,12 +160,13 @@ func (p *Process) hear(line []byte, truncated bool) {
 func (p *Process) greet(line []byte, truncated bool) {
 	spoken := p.spec.Dialect
 	if spoken != DialectClassic {
-		is, why := parseHello(line, p.spec.Type)
+		is, batch, why := parseHello(line, p.spec.Type)
 		if why != (scheduler.Account{}) {
 			p.breakOff(why)
 			return
 		}
 		if is {
+			p.batch = batch
 			p.becomeReady(DialectJSON)
 			return
 		}
@@ -188,13 +188,17 @@ func (p *Process) becomeReady(d Dialect) {
 	p.mu.Lock()
 	defer p.mu.Unlock() // settle wakes
 	p.dialect, p.ready, p.hold = d, true, true
-	p.push(scheduler.ChildEvent{Kind: scheduler.EventReady, At: time.Now()})
+	p.push(scheduler.ChildEvent{Kind: scheduler.EventReady, At: time.Now(), N: p.batch})
 }
 
 // act does what a remark asks for.
 func (p *Process) act(r remark, truncated bool) {
 	if r.about != (about{}) && !p.isAbout(r.about) {
 		p.breakOff(scheduler.Account{Reason: "the agent spoke of another job than the one it has"})
+		return
+	}
+	if why := p.unclear(r); why != "" {
+		p.breakOff(scheduler.Account{Reason: why})
 		return
 	}
 	switch r.word {
@@ -251,7 +255,7 @@ func (p *Process) count(n int64) {
 func (p *Process) isAbout(a about) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.inHand || a.fits(p.hand.Claim)
+	return !p.inHand || a.fits(p.hand.Claim) || p.turnTo(a)
 }
 
 // finish takes the agent's answer. What it wrote to stderr before is read

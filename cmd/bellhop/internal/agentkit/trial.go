@@ -118,6 +118,9 @@ func (c *tried) next(within time.Duration) (scheduler.ChildEvent, bool) {
 		if c.events = c.Take(c.events); len(c.events) > 0 {
 			ev := c.events[0]
 			c.events = c.events[1:]
+			if ev.Kind == scheduler.EventBegan { // its answers follow
+				continue
+			}
 			return ev, true
 		}
 		select {
