@@ -172,6 +172,29 @@ func TestMCP_LooksUnderTheRightsOfTheLogin(t *testing.T) {
 	}
 }
 
+// A session stays on the database that it began with, and a protected one is changed only where that was said.
+func TestMCP_AContextIsTakenOnce(t *testing.T) {
+	s, other, u := newHarness(t), newHarness(t), newUser(t)
+	s.id("a", "--key", "here")
+	t.Setenv("XDG_CONFIG_HOME", u.env["HOME"]+"/.config")
+	u.ok("context", "add", "prod", s.url)
+	a := newAssistant(t, "--context", "prod")
+	plan := a.plan("cancel", with{"jobs": []string{"here"}})
+	u.ok("context", "add", "prod", other.url, "--protected", "--replace")
+	if text, failed := a.call("show_job", with{"job": "here"}); failed {
+		t.Error(text)
+	}
+	if done := a.plan("cancel", with{"confirm": plan.Plan}); !done.Done {
+		t.Errorf("%+v", done)
+	}
+	if tools := newAssistant(t, "--context", "prod").tools(); slices.Contains(tools, "cancel") {
+		t.Errorf("a protected context offers %v", tools)
+	}
+	if tools := newAssistant(t, "--context", "prod", "--yes").tools(); !slices.Contains(tools, "cancel") {
+		t.Errorf("a protected context with --yes offers %v", tools)
+	}
+}
+
 func TestMCP_EachVerbIsAToolOrSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)

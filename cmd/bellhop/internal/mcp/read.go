@@ -217,7 +217,7 @@ func (s *server) look(ctx context.Context, args []string, lines bool) *mcp.CallT
 		r.IsError = true
 		return r
 	}
-	text := stdout.String()
+	text := cli.Printable(stdout.String())
 	if cut {
 		text += "\n… cut at 64 KiB: ask for less, by limit, states, types or since"
 	}

@@ -33,7 +33,6 @@ const instructions = `bellhop is a job scheduler on PostgreSQL. Begin with list_
 type server struct {
 	*cli.App
 	run   Runner
-	cmd   *cobra.Command
 	plans plans
 }
 
@@ -57,7 +56,12 @@ context offers no changes without --yes. docs/mcp.md has lines for common hosts.
 		if err != nil {
 			return err
 		}
-		s := &server{App: a, run: run, cmd: cmd}
+		s := &server{App: a, run: run}
+		if where.Context != "" { // a context that is changed meanwhile does not lead this session elsewhere
+			pinned := *a
+			pinned.DatabaseURL, pinned.Context = where.URL, ""
+			s.App = &pinned
+		}
 		m := mcp.NewServer(&mcp.Implementation{Name: "bellhop", Version: cli.Version()},
 			&mcp.ServerOptions{Instructions: instructions})
 		s.addReads(m)
