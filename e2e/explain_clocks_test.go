@@ -38,6 +38,18 @@ var clocks = map[string]func(e *env) clock{
 		id := e.insert("type, args", "sh", "exit 75")
 		return e.toldAt(e.because(id, "snoozed"), "select fence > 1 from bellhop.jobqueue where id = $1", id)
 	},
+	"sleeps": func(e *env) clock {
+		e.serve(agents("type: sh, command: [sh, -c], mode: exec"))
+		id := e.insert("type", "nap")
+		e.sql("select bellhop.sleep(id, fence, '4 s') from bellhop.take('{nap}')")
+		return e.toldAt(e.because(id, "sleeps"), "select state = 'ready' from bellhop.jobqueue where id = $1", id)
+	},
+	"awaits_event": func(e *env) clock {
+		e.serve(agents("type: sh, command: [sh, -c], mode: exec"))
+		id := e.insert("type", "nap")
+		e.sql("select bellhop.await_event(id, fence, 'paid.42', '4 s') from bellhop.take('{nap}')")
+		return e.toldAt(e.because(id, "awaits_event"), "select state = 'ready' from bellhop.jobqueue where id = $1", id)
+	},
 	"no_resources": func(e *env) clock {
 		e.serve(e.asker(2))
 		e.insert("type, args", "ask", "lock node:a=exclusive node:b=exclusive; mark has; wait free")

@@ -84,6 +84,16 @@ table bellhop.attempt_past (
   own boolean
 );
 
+table bellhop.awaits (
+  job bigint not null,
+  event text not null,
+  since timestamp with time zone not null default clock_timestamp(),
+  until timestamp with time zone not null,
+  waits boolean not null default true,
+  told boolean not null default false,
+  counted boolean not null default false
+);
+
 unlogged table bellhop.child (
   instance bigint not null,
   host text not null,
@@ -111,6 +121,14 @@ table bellhop.dependency (
   wanted text[] not null default '{succeeded}'::text[],
   met boolean not null default false,
   counted boolean not null default false
+);
+
+table bellhop.emitted (
+  event text not null,
+  payload jsonb,
+  at timestamp with time zone not null default clock_timestamp(),
+  by text not null,
+  counted boolean not null default true
 );
 
 table bellhop.engine_job (
@@ -311,7 +329,8 @@ END,
   not_after timestamp with time zone,
   ended_as text,
   lease_until timestamp with time zone,
-  share text
+  share text,
+  stepped boolean
 );
 
 unlogged table bellhop.located (
@@ -527,6 +546,14 @@ table bellhop.run_end (
   workflow text not null,
   state text not null,
   reason text,
+  at timestamp with time zone not null default clock_timestamp()
+);
+
+table bellhop.saved_step (
+  job bigint not null,
+  name text not null,
+  output jsonb not null,
+  bytes integer not null,
   at timestamp with time zone not null default clock_timestamp()
 );
 
@@ -886,6 +913,22 @@ view bellhop.remote (
   instance bigint
 );
 
+view bellhop.run_step (
+  run bigint,
+  step text,
+  job bigint,
+  type text,
+  state text,
+  attempt integer,
+  exit_code integer,
+  created_at timestamp with time zone,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  workflow text,
+  ended_as text,
+  cause text
+);
+
 view bellhop.seen_operation (
   id bigint,
   verb text,
@@ -929,19 +972,10 @@ view bellhop.startable (
 );
 
 view bellhop.step (
-  run bigint,
-  step text,
   job bigint,
-  type text,
-  state text,
-  attempt integer,
-  exit_code integer,
-  created_at timestamp with time zone,
-  started_at timestamp with time zone,
-  ended_at timestamp with time zone,
-  workflow text,
-  ended_as text,
-  cause text
+  name text,
+  output jsonb,
+  at timestamp with time zone
 );
 
 -- constraints
@@ -963,11 +997,13 @@ alter table bellhop.attachment add constraint attachment_type CHECK ((type <> AL
 alter table bellhop.attachment add constraint attachment_type_or_cmd CHECK (((type IS NULL) <> (cmd IS NULL)));
 alter table bellhop.attachment add constraint attachment_workdir CHECK ((workdir ~~ '/%'::text));
 alter table bellhop.attempt_past add constraint attempt_past_pkey PRIMARY KEY (job, attempt, fence);
+alter table bellhop.awaits add constraint awaits_pkey PRIMARY KEY (job);
 alter table bellhop.child add constraint child_pkey PRIMARY KEY (instance, host, name);
 alter table bellhop.deadline add constraint deadline_pkey PRIMARY KEY (job);
 alter table bellhop.dependency add constraint dependency_not_itself CHECK ((job <> needs));
 alter table bellhop.dependency add constraint dependency_pkey PRIMARY KEY (job, needs);
 alter table bellhop.dependency add constraint dependency_wanted_ends CHECK (((wanted <> '{}'::text[]) AND (wanted <@ ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text, 'quarantined'::text])));
+alter table bellhop.emitted add constraint emitted_pkey PRIMARY KEY (event);
 alter table bellhop.engine_job add constraint engine_job_pkey PRIMARY KEY (tag);
 alter table bellhop.engine_job add constraint engine_job_state_check CHECK ((state = ANY (ARRAY['submitting'::text, 'running'::text, 'ended'::text, 'killing'::text, 'over'::text])));
 alter table bellhop.era_now add constraint era_now_one_check CHECK (one);
@@ -1025,6 +1061,7 @@ alter table bellhop.rjm add constraint rjm_state_check CHECK ((state = ANY (ARRA
 alter table bellhop.run add constraint run_pkey PRIMARY KEY (id);
 alter table bellhop.run add constraint run_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'skipped'::text])));
 alter table bellhop.run_end add constraint run_end_pkey PRIMARY KEY (id);
+alter table bellhop.saved_step add constraint saved_step_pkey PRIMARY KEY (job, name);
 alter table bellhop.schema_script add constraint schema_script_pkey PRIMARY KEY (name);
 alter table bellhop.schema_version add constraint schema_version_pkey PRIMARY KEY (version);
 alter table bellhop.sensor add constraint sensor_pkey PRIMARY KEY (workflow);
@@ -1052,10 +1089,14 @@ CREATE INDEX attached_job ON bellhop.attached USING btree (job);
 CREATE INDEX attached_live ON bellhop.attached USING btree (attachment) WHERE live;
 CREATE UNIQUE INDEX attachment_name ON bellhop.attachment USING btree (name) WHERE (detached_at IS NULL);
 CREATE UNIQUE INDEX attachment_table ON bellhop.attachment USING btree (rel, dispatch_column) WHERE (detached_at IS NULL);
+CREATE INDEX awaits_event ON bellhop.awaits USING btree (event) WHERE waits;
+CREATE INDEX awaits_uncounted ON bellhop.awaits USING btree (job) WHERE (NOT counted);
 CREATE INDEX deadline_at ON bellhop.deadline USING btree (at);
 CREATE INDEX dependency_needs ON bellhop.dependency USING btree (needs);
 CREATE INDEX dependency_open ON bellhop.dependency USING btree (needs) WHERE (NOT met);
 CREATE INDEX dependency_uncounted ON bellhop.dependency USING btree (job) WHERE (NOT counted);
+CREATE INDEX emitted_at ON bellhop.emitted USING btree (at);
+CREATE INDEX emitted_uncounted ON bellhop.emitted USING btree (event) WHERE (NOT counted);
 CREATE INDEX engine_job_of ON bellhop.engine_job USING btree (job);
 CREATE UNIQUE INDEX engine_job_one ON bellhop.engine_job USING btree (job) WHERE (state = ANY (ARRAY['submitting'::text, 'running'::text, 'ended'::text]));
 CREATE INDEX engine_job_open ON bellhop.engine_job USING btree (type, tag) WHERE (state = ANY (ARRAY['submitting'::text, 'running'::text, 'ended'::text, 'killing'::text]));
@@ -1212,6 +1253,12 @@ CREATE OR REPLACE FUNCTION bellhop.attachment_under(their_path text, name text)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.await_event(job bigint, fence bigint, event text, timeout interval DEFAULT NULL::interval, OUT came boolean, OUT payload jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.batch(type text DEFAULT 'dummy'::text, args text DEFAULT NULL::text, key text DEFAULT NULL::text, jobs bigint[] DEFAULT NULL::bigint[], held boolean DEFAULT false, on_failure text DEFAULT 'run'::text, priority integer DEFAULT 0, vars jsonb DEFAULT NULL::jsonb)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -1284,7 +1331,7 @@ CREATE OR REPLACE FUNCTION bellhop.chain(id bigint)
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.claim_for_worker(types text[], n integer, lease interval)
- RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone)
+ RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone, stepped boolean)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
  SET jit TO 'off';
@@ -1292,6 +1339,11 @@ CREATE OR REPLACE FUNCTION bellhop.claim_for_worker(types text[], n integer, lea
 CREATE OR REPLACE FUNCTION bellhop.claim_shared(me bigint, host text, types text[], most integer[], names text[], worst integer[], msq boolean, total integer, assigned boolean, rivals text[], placed boolean[], floor bigint, only_names text, only_priorities integer[])
  RETURNS SETOF bellhop.jobqueue
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.claim_with_steps(types text[], n integer, lease interval)
+ RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone, steps jsonb, event jsonb)
+ LANGUAGE sql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.close_gate()
@@ -1398,6 +1450,12 @@ CREATE OR REPLACE FUNCTION bellhop.edit_version(id bigint)
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.emit(event text, payload jsonb DEFAULT NULL::jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.end_run(j bellhop.jobqueue, ends text, result jsonb, error text, pause interval)
  RETURNS text
  LANGUAGE plpgsql
@@ -1425,6 +1483,12 @@ CREATE OR REPLACE FUNCTION bellhop.event_header(name text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.event_slot(event text)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.event_to_run(called text, event text)
  RETURNS bellhop.event
@@ -1640,6 +1704,11 @@ CREATE OR REPLACE FUNCTION bellhop.forget_attachment(id bigint)
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.forget_steps(job bigint, step text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.graph(of bigint, most bigint)
  RETURNS TABLE(id bigint, key text, type text, state text, exit_code integer, error text, waiting_for text)
  LANGUAGE sql
@@ -1727,6 +1796,17 @@ CREATE OR REPLACE FUNCTION bellhop.keep_house()
  RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.keep_step(j bellhop.jobqueue, name text, output jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.kept_fault(name text, output jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.kick()
  RETURNS void
@@ -1843,6 +1923,11 @@ CREATE OR REPLACE FUNCTION bellhop.look_again(most integer, OUT looked integer, 
  RETURNS record
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.look_for_events(most integer, OUT n integer, OUT more boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.loss_seen()
  RETURNS integer
@@ -2223,6 +2308,11 @@ CREATE OR REPLACE FUNCTION bellhop.refuse_parameters(w bellhop.workflow, given j
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.refuse_rest(j bellhop.jobqueue, pause interval, event text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.refuse_rings(called text, source text)
  RETURNS void
  LANGUAGE plpgsql
@@ -2261,10 +2351,26 @@ CREATE OR REPLACE FUNCTION bellhop.resolve(jobs bigint[], sure boolean, OUT read
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off';
 
+CREATE OR REPLACE FUNCTION bellhop.rest(j bellhop.jobqueue, until timestamp with time zone, event text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.rest_fault(pause interval, event text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.resume(type text DEFAULT NULL::text)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.retain_events(age bigint, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.retain_jobs(past bigint, most integer, types text[], states text[], ages bigint[], keyed bigint, archive text, OUT deleted integer, OUT last bigint)
@@ -2305,6 +2411,12 @@ CREATE OR REPLACE FUNCTION bellhop.retry_attached(job bigint)
 
 CREATE OR REPLACE FUNCTION bellhop.retry_behind(id bigint)
  RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.retry_from(id bigint, step text)
+ RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
@@ -2413,6 +2525,12 @@ CREATE OR REPLACE FUNCTION bellhop.runs_wait(called text)
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.save_step(job bigint, fence bigint, name text, output jsonb DEFAULT NULL::jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.sees(watches jsonb, called text, sensor jsonb)
  RETURNS boolean
@@ -2524,6 +2642,12 @@ CREATE OR REPLACE FUNCTION bellhop.sketch_in(what text[], names text[], buckets 
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.sleep(job bigint, fence bigint, pause interval)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.start_ahead(attachment bigint, most integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -2547,6 +2671,11 @@ CREATE OR REPLACE FUNCTION bellhop.step_fault(s jsonb, vals jsonb)
  LANGUAGE sql
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.steps_of(job bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.stop_instances(name text, now boolean, said timestamp with time zone)
  RETURNS integer
@@ -2578,7 +2707,7 @@ CREATE OR REPLACE FUNCTION bellhop.table_watched(called text, sensor jsonb)
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.take(types text[], n integer DEFAULT 1, lease interval DEFAULT '00:01:00'::interval)
- RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone)
+ RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone, steps jsonb, event jsonb)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
@@ -2758,6 +2887,11 @@ CREATE OR REPLACE FUNCTION bellhop.waited_for(most integer, beyond text DEFAULT 
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.wake(event text, most integer, OUT n integer, OUT done boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.wanted_locks(locks text[], waiting_for text, behind text)
  RETURNS text[]

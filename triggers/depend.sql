@@ -138,6 +138,10 @@ begin
   if exists (select from bellhop.item_done) then
     delete from bellhop.item_done i using gone g where i.job = g.id;
   end if;
+  if exists (select from gone g where g.stepped) then
+    delete from bellhop.saved_step s where s.job = any (array(select g.id from gone g where g.stepped));
+    delete from bellhop.awaits w where w.job = any (array(select g.id from gone g where g.stepped));
+  end if;
   if not exists (select from bellhop.dependency) then
     return null;
   end if;
@@ -165,6 +169,8 @@ as $$
 begin
   delete from bellhop.lost_run;
   delete from bellhop.item_done;
+  delete from bellhop.saved_step;
+  delete from bellhop.awaits;
   delete from bellhop.dependency; -- a TRUNCATE of both could not be combined with another
   return null;
 end

@@ -21,7 +21,7 @@ begin
     from bellhop.jobqueue j where j.id = cancel.id for update;
   if of_run is not null and was in ('blocked', 'held') then
     raise object_not_in_prerequisite_state using message = format('job %s is none of the steps of run %s, but waits for them', cancel.id, of_run),
-      hint = format('Cancel its steps: select bellhop.cancel(job) from bellhop.step where run = %s', of_run);
+      hint = format('Cancel its steps: select bellhop.cancel(job) from bellhop.run_step where run = %s', of_run);
   end if;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j
@@ -60,7 +60,7 @@ begin
     from bellhop.jobqueue j where j.id = killjob.id for update;
   if was in ('blocked', 'held') and exists (select from bellhop.jobqueue j where j.id = killjob.id and j.type = 'dummy' and j.run is not null) then
     raise object_not_in_prerequisite_state using message = format('job %s is none of the steps of its run, but waits for them', killjob.id),
-      hint = format('Cancel its steps: select bellhop.cancel(s.job) from bellhop.step s join bellhop.jobqueue j on j.run = s.run where j.id = %s', killjob.id);
+      hint = format('Cancel its steps: select bellhop.cancel(s.job) from bellhop.run_step s join bellhop.jobqueue j on j.run = s.run where j.id = %s', killjob.id);
   end if;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j

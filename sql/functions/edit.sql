@@ -60,7 +60,7 @@ begin
          state         = case when edit.hold or j.held then 'held' when edit.run_at is null or j.unmet is not null then j.state
                               when at > clock_timestamp() then 'scheduled' else 'ready' end,
          waiting_for   = case when edit.hold or edit.run_on is not null and j.unmet is null then null
-                              when j.waiting_for in ('retry_delay', 'snoozed') and edit.run_at is not null then null else j.waiting_for end
+                              when (j.waiting_for in ('retry_delay', 'snoozed', 'sleeps') or j.waiting_for like 'awaits_event: %') and edit.run_at is not null then null else j.waiting_for end
    where j.id = edit.id;
   if edit.args is not null or edit.vars is not null then
     perform bellhop.unwanted_remote(edit.id);

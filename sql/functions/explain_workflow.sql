@@ -47,7 +47,7 @@ begin
       return query select * from bellhop.reason('next_slot', about || jsonb_build_object('at', to_char(s.next_fire, 'YYYY-MM-DD HH24:MI:SSOF'),
         'in', date_trunc('second', greatest(s.next_fire - clock_timestamp(), interval '0'))));
     elsif s.kind not in ('cron', 'every') then
-      return query select * from bellhop.reason('awaits_event', about || jsonb_build_object('last', (
+      return query select * from bellhop.reason('awaits_event/sensor', about || jsonb_build_object('last', (
         select format(' The last one came at %s.', to_char(max(e.at), 'YYYY-MM-DD HH24:MI:SSOF')) from bellhop.event e
          where e.workflow = w.name having max(e.at) is not null)));
     end if;

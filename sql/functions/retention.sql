@@ -34,7 +34,8 @@ begin
 end
 $$;
 
--- as_archived: the archive's form of these jobs: their rows, with their attempts and their log.
+-- as_archived: the archive's form of these jobs: their rows, with their attempts, their steps and
+-- their log.
 -- Grant: scheduler
 create or replace function bellhop.as_archived(ids bigint[]) returns table (job bigint, "row" jsonb)
 language sql stable
@@ -42,6 +43,8 @@ set search_path = pg_catalog, pg_temp
 as $$
   select j.id, to_jsonb(j) || jsonb_build_object(
            'attempts', (select coalesce(jsonb_agg(to_jsonb(a) order by a.attempt), '[]') from bellhop.attempt_past a where a.job = j.id),
+           'steps', (select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'output', s.output, 'at', s.at) order by s.at), '[]')
+                       from bellhop.saved_step s where s.job = j.id),
            'log', (select coalesce(jsonb_agg(to_jsonb(l) order by l.id), '[]') from bellhop.log l where l.job = j.id))
     from bellhop.jobqueue j where j.id = any (ids)
 $$;

@@ -125,10 +125,10 @@ begin
 end
 $$;
 
--- retry: a final job gets a new attempt; earlier ones stay in bellhop.attempt. Needs that were met stay met; for the
--- others the job waits. Jobs that wait for this one go on doing so. Jobs that were passed over because it said skipped
--- wait for it again, and jobs that went by its failure are tried again after it (retry_along). Its submitter may call
--- this, and operators. Returns the state that the job has now, NULL if there is no such job.
+-- retry: a final job gets a new attempt; earlier ones stay in bellhop.attempt, and its steps are kept. Needs that were
+-- met stay met; for the others the job waits. Jobs that wait for this one go on doing so. Jobs that were passed over
+-- because it said skipped wait for it again, and jobs that went by its failure are tried again after it (retry_along).
+-- Its submitter may call this, and operators. Returns the state that the job has now, NULL if there is no such job.
 -- Grant: submitter operator scheduler
 create or replace function bellhop.retry(id bigint) returns text
 language plpgsql volatile security definer
@@ -164,6 +164,9 @@ begin
          locks = coalesce(j.locks, case when j.type not in ('command', 'dummy') and exists (select from bellhop.filter) then '{}'::text[] end) -- the next pass asks them
    where j.id = retry.id;
   perform bellhop.unwanted_remote(retry.id);
+  if was.stepped then
+    perform bellhop.forget_steps(retry.id, null);
+  end if;
   if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then
     update bellhop.dependency d set counted = false where d.job = retry.id and not d.met;
     perform bellhop.ended(w.failed) from bellhop.resolve(array[retry.id], false) w;

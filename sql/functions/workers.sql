@@ -263,7 +263,7 @@ end
 $$;
 
 -- keep_house: what instances do about once a second, for databases without one: leases and times that are over, jobs that
--- are due, dependencies that are not counted. Returns how many jobs changed.
+-- are due, events and dependencies that are not counted. Returns how many jobs changed.
 -- Grant: scheduler
 create or replace function bellhop.keep_house() returns integer
 language plpgsql volatile
@@ -272,7 +272,8 @@ as $$
 declare
   n integer;
 begin
-  n := bellhop.expire_leases(1000) + (select d.n from bellhop.make_due() d) + (select e.expired from bellhop.expire(1000) e);
+  n := bellhop.expire_leases(1000) + (select d.n from bellhop.make_due() d) + (select e.expired from bellhop.expire(1000) e)
+    + (select l.n from bellhop.look_for_events(1000) l);
   if exists (select from bellhop.dependency d where not d.counted) then
     n := n + (select l.looked from bellhop.look_again(1000) l);
   end if;
@@ -286,7 +287,7 @@ $$;
 -- range for each type; the primary key; those of pick_shared.
 -- Grant: scheduler
 create or replace function bellhop.claim_for_worker(types text[], n integer, lease interval)
-returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamptz)
+returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamptz, stepped boolean)
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 set jit = off -- else the server compiles the statement for 25 ms when many rows wait
@@ -332,9 +333,21 @@ begin
        where j.id = any (picks)
       returning j.*
     )
-    select t.id, t.fence, t.attempt, t.type, t.args, t.key, t.vars, t.share, coalesce(t.attempt_at, t.started_at) + t.timeout
+    select t.id, t.fence, t.attempt, t.type, t.args, t.key, t.vars, t.share, coalesce(t.attempt_at, t.started_at) + t.timeout, t.stepped
       from unnest(picks) with ordinality as p (id, n) join taken t on t.id = p.id order by p.n;
 end
+$$;
+
+-- claim_with_steps: claim_for_worker, and what is kept of the jobs that have steps: by name, and the event that came.
+-- Grant: scheduler
+create or replace function bellhop.claim_with_steps(types text[], n integer, lease interval)
+returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamptz, steps jsonb, event jsonb)
+language sql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select c.id, c.fence, c.attempt, c.type, c.args, c.key, c.vars, c.share, c.deadline, k.kept -> 'steps', k.kept -> 'event'
+    from bellhop.claim_for_worker(types, n, lease) c
+   cross join lateral (select case when c.stepped then bellhop.steps_of(c.id) end as kept offset 0) k
 $$;
 
 -- open_gate: this session is awake: producers need not ring for it. ../../docs/waking.md tells of the gate.
@@ -381,7 +394,7 @@ $$;
 -- type; the primary key.
 -- Grant: worker scheduler
 create or replace function bellhop.take(types text[], n integer default 1, lease interval default '1 min')
-returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamptz)
+returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamptz, steps jsonb, event jsonb)
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
@@ -397,12 +410,12 @@ begin
   if random() < 0.02 then
     perform bellhop.expire_leases(1000);
   end if;
-  return query select * from bellhop.claim_for_worker(types, n, lease);
+  return query select * from bellhop.claim_with_steps(types, n, lease);
   if found then
     return;
   end if;
   if bellhop.keep_house() > 0 then
-    return query select * from bellhop.claim_for_worker(types, n, lease);
+    return query select * from bellhop.claim_with_steps(types, n, lease);
     if found then
       return;
     end if;
@@ -410,6 +423,6 @@ begin
   -- This session falls asleep, as an instance does: producers ring from now on, and a last look finds the jobs of those
   -- that did not.
   perform bellhop.close_gate();
-  return query select * from bellhop.claim_for_worker(types, n, lease);
+  return query select * from bellhop.claim_with_steps(types, n, lease);
 end
 $$;

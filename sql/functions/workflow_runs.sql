@@ -502,8 +502,8 @@ begin
 end
 $$;
 
--- step: the jobs of runs, by run and step. Readers see all of them.
-create or replace view bellhop.step with (security_barrier) as
+-- run_step: the jobs of runs, by run and step. Readers see all of them.
+create or replace view bellhop.run_step with (security_barrier) as
   select r.id as run, j.step, j.id as job, j.type, j.state, j.attempt, j.exit_code, j.created_at, j.started_at, j.ended_at, r.workflow, j.ended_as,
          substring(j.error from '^(submission_timeout|engine_lost): ') as cause
     from bellhop.run r
@@ -511,11 +511,11 @@ create or replace view bellhop.step with (security_barrier) as
     join bellhop.jobqueue j on j.id = d.needs
    where (select bellhop.is_reader());
 
-revoke all on bellhop.step from public;
+revoke all on bellhop.run_step from public;
 do $$
 begin
   if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
-    grant select on bellhop.step to bellhop_reader, bellhop_operator, bellhop_scheduler;
+    grant select on bellhop.run_step to bellhop_reader, bellhop_operator, bellhop_scheduler;
   end if;
 end
 $$;

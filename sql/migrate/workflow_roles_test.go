@@ -23,7 +23,7 @@ func TestRoles_Workflows(t *testing.T) {
 	for _, text := range []string{definition, "select bellhop.workflow_run('w')", "select bellhop.workflow_retry(1)",
 		"select bellhop.workflow_change('w', 'deleted')",
 		"select * from bellhop.workflow", "select name from bellhop.workflow", "select id from bellhop.run",
-		"select * from bellhop.step",
+		"select * from bellhop.run_step",
 		"insert into bellhop.event (workflow, event) values ('w', 'y')", "update bellhop.run set state = 'failed'",
 		"insert into bellhop.jobqueue (type, run) values ('t', 1)",
 		"insert into bellhop.jobqueue (type, step) values ('t', 'a')"} {
@@ -32,7 +32,7 @@ func TestRoles_Workflows(t *testing.T) {
 	exec(t, reader, "select name, project, active, version, instance from bellhop.workflow")
 	exec(t, reader, "select id, workflow, event, triggered_by, state, created_at, ended_at from bellhop.run")
 	exec(t, reader, "select workflow, event, at, run from bellhop.event")
-	if n := one[int](t, reader, "select count(*)::int from bellhop.step where step = 'a'"); n != 1 {
+	if n := one[int](t, reader, "select count(*)::int from bellhop.run_step where step = 'a'"); n != 1 {
 		t.Errorf("a reader sees %d steps", n)
 	}
 	exec(t, reader, "select bellhop.sensor_of('w')")

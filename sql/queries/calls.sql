@@ -50,6 +50,10 @@ select e.job, e.needs, e.wanted, e.met from bellhop.edges($1::bigint[]) e order 
 -- Detaches a table; $1 its name, or the attachment's. Index: attachment_name_key.
 select bellhop.detach($1)
 
+-- name: look_emit
+-- Tells jobs that await event $1, with payload $2; returns whether it is the first of its name. Index: emitted_pkey.
+select bellhop.emit($1::text, $2::jsonb)
+
 -- name: look_event
 -- Records an event that starts a workflow: $1 its name, $2 the event, $3 parameters. Returns whether it is new; NULL:
 -- there is no such workflow, or it is not active. Guard: an event's name is unique. Index: event's primary key.

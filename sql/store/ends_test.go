@@ -100,7 +100,7 @@ func TestEnds_OfRuns(t *testing.T) {
 	e.apply("w", "null", chain)
 	e.apply("next", `{"workflow":"w"}`, chain)
 	job := func(step string) scheduler.JobID {
-		id, err := strconv.ParseInt(e.one("select job from bellhop.step s where s.step = $1 order by run desc limit 1", step), 10, 64)
+		id, err := strconv.ParseInt(e.one("select job from bellhop.run_step s where s.step = $1 order by run desc limit 1", step), 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,13 +130,13 @@ func TestEnds_OfRuns(t *testing.T) {
 		t.Errorf("what starts the next: %s", got)
 	}
 	// A step of it is run again: the run is open until then.
-	e.exec("select bellhop.retry(job) from bellhop.step where run = 3 and step = 'a'")
+	e.exec("select bellhop.retry(job) from bellhop.run_step where run = 3 and step = 'a'")
 	e.runs("1 skipped, 2 succeeded, 3 running")
 	step("", "a")
 	step(scheduler.Skipped, "b")
 	e.runs("1 skipped, 2 succeeded, 3 succeeded")
 	// So is one that was passed over: the run goes on with it when the one that said skipped is run again.
-	e.exec("select bellhop.retry(job) from bellhop.step where run = 3 and step = 'b'")
+	e.exec("select bellhop.retry(job) from bellhop.run_step where run = 3 and step = 'b'")
 	step("", "b")
 	e.runs("1 skipped, 2 succeeded, 3 running")
 	step("", "c")

@@ -225,7 +225,7 @@ func TestWorkflow_ARetryAndAnOutcomeDoNotWaitForEachOther(t *testing.T) {
 	retried := make(chan error, 1)
 	second := e.second()
 	go func() {
-		_, err := second.Exec(e.Context(), "select bellhop.retry((select job from bellhop.step where step = 'a'))")
+		_, err := second.Exec(e.Context(), "select bellhop.retry((select job from bellhop.run_step where step = 'a'))")
 		retried <- err
 	}()
 	for waits := ""; waits != "t" && waits != "true"; {

@@ -127,7 +127,7 @@ func TestInactive_NothingElseLetsItGo(t *testing.T) {
 		t.Error(got)
 	}
 	// Its steps may be cancelled: then it is over, and tried again it begins.
-	e.exec("select bellhop.cancel(job) from bellhop.step where run = 2")
+	e.exec("select bellhop.cancel(job) from bellhop.run_step where run = 2")
 	e.runs("1 succeeded, 2 failed")
 	if n := e.one("select count(*) from bellhop.jobqueue where state in ('held', 'blocked', 'ready')"); n != "0" {
 		t.Errorf("%s jobs are left", n)

@@ -61,7 +61,7 @@ func TestWorkflow_ARunIsJobsOneAfterTheOther(t *testing.T) {
 	e.runs("1 running")
 	e.byStep(scheduler.Succeeded, "1.c")
 	e.runs("1 succeeded")
-	if got := e.one("select string_agg(step || ' ' || state, ', ' order by job) from bellhop.step where run = 1"); got != "a succeeded, b succeeded, c succeeded" {
+	if got := e.one("select string_agg(step || ' ' || state, ', ' order by job) from bellhop.run_step where run = 1"); got != "a succeeded, b succeeded, c succeeded" {
 		t.Error(got)
 	}
 	if got := e.one("select bellhop.workflow_run('nobody')"); got != "" {

@@ -15,6 +15,7 @@ var (
 	lookSubmitSQL    = sql.Query("look_submit")
 	lookNewSQL       = sql.Query("look_new")
 	lookKickSQL      = sql.Query("look_kick")
+	lookEmitSQL      = sql.Query("look_emit")
 	lookPauseSQL     = sql.Query("look_pause")
 	lookResumeSQL    = sql.Query("look_resume")
 	lookVersionOfSQL = sql.Query("look_version_of")
@@ -98,6 +99,11 @@ func (l Look) RetryBehind(ctx context.Context, id scheduler.JobID) (c Change, co
 func (l Look) Kick(ctx context.Context) error {
 	_, err := value[bool](ctx, l.db, "kick", lookKickSQL)
 	return err
+}
+
+// Emit tells the jobs that await the event. first is false if it was emitted before: then nothing changes.
+func (l Look) Emit(ctx context.Context, event string, payload *string) (first bool, err error) {
+	return value[bool](ctx, l.db, "emit", lookEmitSQL, event, payload)
 }
 
 // Pause lets no job of a type start any more (nil: none at all).

@@ -75,6 +75,9 @@ var later = []string{
 	`worker_type (login, type) values ('app', left($S, 120))`,
 	`share (type, name) values (left($S, 120), left($S, 200))`,
 	`item_done (job, item) values (4, $T)`,
+	`saved_step (job, name, output, bytes) values (2, left($S, 200), to_jsonb($T), 1)`,
+	`emitted (event, payload, by) values (left($S, 190), to_jsonb($T), $S)`,
+	`awaits (job, event, until) values (2, left($S, 190), 'infinity')`,
 }
 
 // ours are tables that hold nothing that other roles write, or that are never shown.

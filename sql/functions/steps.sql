@@ -1,0 +1,417 @@
+-- Steps: what an attempt of a job has done is kept for its later attempts. Jobs sleep, or await an event, as rows: without
+-- a slot, a process or a lease. ../../docs/steps.md tells how they are used.
+
+-- step: what is kept of jobs. A submitter sees its own jobs' steps, an operator all; other readers see no outputs.
+create or replace view bellhop.step with (security_barrier) as
+  select s.job, s.name,
+         case when (select bellhop.is_operator()) or q.submitted_by = any ((select bellhop.own_roles())::text[]) then s.output end as output,
+         s.at
+    from bellhop.saved_step s
+    join bellhop.jobqueue q on q.id = s.job
+   where (select bellhop.is_reader()) or q.submitted_by = any ((select bellhop.own_roles())::text[]);
+revoke all on bellhop.step from public;
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'bellhop_scheduler') then
+    grant select on bellhop.step to bellhop_submitter, bellhop_reader, bellhop_scheduler;
+  end if;
+end
+$$;
+
+-- kept_fault: why an output cannot be kept under a name; NULL: it can.
+-- Grant: scheduler
+create or replace function bellhop.kept_fault(name text, output jsonb) returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when coalesce(name !~ '^[^[:cntrl:]]{1,200}$', true) then 'a step wants a name of 1 to 200 characters on one line'
+              when name ~ '^(sleep|event)\.' then format('the name %s is bellhop''s own: it keeps sleeps and events under such names', name)
+              when octet_length(output::text) > 1048576
+                then format('the output of step %s has %s bytes, and may have 1048576; put it into a table, and keep its key', name, octet_length(output::text)) end
+$$;
+
+-- keep_step: keeps a step of a job whose row the caller has locked. The same again changes nothing; another output is
+-- BH005. A job has at most 1,000 steps, and 16 MiB of outputs. Index: saved_step's primary key.
+-- Grant: scheduler
+create or replace function bellhop.keep_step(j bellhop.jobqueue, name text, output jsonb) returns void
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  fault text := bellhop.kept_fault(keep_step.name, keep_step.output);
+  was   jsonb;
+  n     bigint;
+  size  bigint;
+begin
+  if fault is not null then
+    raise invalid_parameter_value using message = fault;
+  end if;
+  output := coalesce(keep_step.output, 'null');
+  select s.output into was from bellhop.saved_step s where s.job = j.id and s.name = keep_step.name;
+  if was = keep_step.output then
+    return;
+  elsif was is not null then
+    raise exception using errcode = 'BH005', message = format('job %s has kept step %s with another output', j.id, keep_step.name),
+      hint = 'Use what is kept (bellhop.step), give the other step another name, or forget it: bellhop retry --from STEP.';
+  end if;
+  select count(*), coalesce(sum(s.bytes), 0) + octet_length(keep_step.output::text) into n, size from bellhop.saved_step s where s.job = j.id;
+  if n >= 1000 or size > 16777216 then
+    raise program_limit_exceeded using message = format('job %s keeps %s steps and %s bytes with step %s; it may keep 1000, and 16777216', j.id, n + 1, size, keep_step.name),
+      hint = 'Make fewer steps, keep large outputs in a table of your own, or submit parts as jobs of their own.';
+  end if;
+  insert into bellhop.saved_step (job, name, output, bytes) values (j.id, keep_step.name, keep_step.output, octet_length(keep_step.output::text));
+  if j.stepped is not true then
+    update bellhop.jobqueue q set stepped = true where q.id = j.id;
+  end if;
+end
+$$;
+
+-- save_step: later attempts of the job know that this step is done, and its output, if this transaction commits. The
+-- same again changes nothing, another output is BH005, and a run that was replaced raises BH004.
+-- Grant: worker scheduler
+create or replace function bellhop.save_step(job bigint, fence bigint, name text, output jsonb default null) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j bellhop.jobqueue := bellhop.own_run(save_step.job, save_step.fence);
+begin
+  perform bellhop.keep_step(j, save_step.name, save_step.output);
+end
+$$;
+
+-- steps_of: what the line of a job that has just begun says of earlier attempts: {"steps": name → output} and, if it
+-- awaited an event last, {"event": payload} or {"event": null, "timed_out": true}. What came of that is kept as the step
+-- event.NAME from now on. Index: the primary keys of saved_step, awaits and emitted.
+-- Grant: scheduler
+create or replace function bellhop.steps_of(job bigint) returns jsonb
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  a    bellhop.awaits;
+  came jsonb;
+begin
+  select * into a from bellhop.awaits w where w.job = steps_of.job;
+  if a.job is not null and not a.told then
+    update bellhop.awaits w set told = true, waits = false, counted = true where w.job = steps_of.job;
+    select jsonb_build_object('payload', e.payload) into came from bellhop.emitted e where e.event = a.event;
+    came := coalesce(came, '{"timed_out": 1}');
+    insert into bellhop.saved_step as s (job, name, output, bytes)
+    values (steps_of.job, 'event.' || a.event, came, octet_length(came::text))
+    on conflict on constraint saved_step_pkey do update
+      set at = excluded.at, bytes = excluded.bytes,
+          output = case when s.output ? 'timed_out' and excluded.output ? 'timed_out'
+                          then jsonb_build_object('timed_out', (s.output ->> 'timed_out')::integer + 1) else excluded.output end;
+  end if;
+  return (select jsonb_build_object('steps', coalesce(jsonb_object_agg(s.name, s.output), '{}'))
+                 || coalesce((select case when e.output ? 'payload' then jsonb_build_object('event', e.output -> 'payload')
+                                          else '{"event": null, "timed_out": true}' end
+                                from bellhop.saved_step e where e.job = a.job and e.name = 'event.' || a.event), '{}')
+            from bellhop.saved_step s where s.job = steps_of.job);
+end
+$$;
+
+-- rest: this run of the job ends now, and counts as no attempt; the job runs again at a time, or when the event comes
+-- (NULL: it sleeps). The caller has locked the row. A job that is asked to stop is over instead. Returns its state.
+-- Guard: an event that is emitted meanwhile is found by look_for_events. Index: the primary keys.
+-- Grant: scheduler
+create or replace function bellhop.rest(j bellhop.jobqueue, until timestamptz, event text) returns text
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  now_is text := case when j.cancel_requested and j.killed_by is not null then 'failed' when j.cancel_requested then 'cancelled' else 'scheduled' end;
+  kept   jsonb;
+begin
+  delete from bellhop.awaits w where w.job = j.id;
+  if now_is = 'scheduled' and rest.event is null then
+    kept := jsonb_build_object('until', rest.until);
+    insert into bellhop.saved_step (job, name, output, bytes)
+    select j.id, 'sleep.' || count(*) + 1, kept, octet_length(kept::text) from bellhop.saved_step s where s.job = j.id and s.name ~ '^sleep\.[0-9]+$';
+  elsif now_is = 'scheduled' then
+    insert into bellhop.awaits (job, event, until) values (j.id, rest.event, rest.until);
+    if exists (select from bellhop.emitted e where e.event = rest.event) then
+      now_is := 'ready';
+      update bellhop.awaits w set waits = false, counted = true where w.job = j.id;
+    end if;
+  end if;
+  update bellhop.jobqueue q
+     set state = now_is, attempt = q.attempt - 1, instance = null, host = null, child = null, attempt_at = null, lease_until = null, stepped = true,
+         started_at = coalesce(q.started_at, clock_timestamp()),
+         run_at = case now_is when 'scheduled' then rest.until when 'ready' then null else q.run_at end,
+         ended_at = case when now_is in ('cancelled', 'failed') then clock_timestamp() end,
+         error = case now_is when 'failed' then 'killed: by ' || j.killed_by else q.error end,
+         waiting_for = case when now_is = 'scheduled' then coalesce('awaits_event: ' || rest.event, 'sleeps') end
+   where q.id = j.id;
+  if now_is in ('cancelled', 'failed') then
+    perform bellhop.ended(array[j.id]);
+    perform pg_notify('bellhop_over', j.id::text);
+  elsif now_is = 'ready' then
+    perform bellhop.kick();
+  else
+    perform pg_notify('bellhop_due', '');
+  end if;
+  return now_is;
+end
+$$;
+
+-- rest_fault: why a job cannot rest for so long, or await such an event; NULL: it can.
+-- Grant: scheduler
+create or replace function bellhop.rest_fault(pause interval, event text) returns text
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when pause not between interval '1 ms' and interval '366 days' then format('%s is not between 1 ms and 366 days', pause)
+              when event !~ '^[^[:cntrl:]]{1,190}$' then 'an event has a name of 1 to 190 characters on one line' end
+$$;
+
+-- refuse_rest: raises an error if this run cannot end by sleeping or awaiting.
+-- Grant: scheduler
+create or replace function bellhop.refuse_rest(j bellhop.jobqueue, pause interval, event text) returns void
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  fault text := bellhop.rest_fault(pause, event);
+begin
+  if fault is not null then
+    raise invalid_parameter_value using message = fault;
+  elsif j.instance is distinct from 0 then
+    raise object_not_in_prerequisite_state using message = format('job %s was not taken: its instance is to hear from its agent that it rests', j.id),
+      hint = 'The agent says {"sleep":"3d"} or {"await":{"event":"paid.42"}}: docs/steps.md.';
+  end if;
+end
+$$;
+
+-- sleep: this run of a taken job ends, and the next begins after a pause; no attempt is counted. Later attempts have the
+-- step sleep.N, by which they know that the job slept. Returns when it wakes; NULL: it is asked to stop, and is over.
+-- Grant: worker scheduler
+create or replace function bellhop.sleep(job bigint, fence bigint, pause interval) returns timestamptz
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j  bellhop.jobqueue := bellhop.own_run(sleep.job, sleep.fence);
+  at timestamptz := clock_timestamp() + sleep.pause;
+begin
+  if sleep.pause is null then
+    raise invalid_parameter_value using message = 'for how long the job sleeps is not said', hint = $h$bellhop.sleep(job, fence, '3 days')$h$;
+  end if;
+  perform bellhop.refuse_rest(j, sleep.pause, null);
+  return case when bellhop.rest(j, at, null) = 'scheduled' then at end;
+end
+$$;
+
+-- await_event: if the event has been emitted, returns came and its payload, and the run goes on. Else this run of a
+-- taken job ends, and the next begins when the event comes, or after the timeout (NULL: never); no attempt is counted.
+-- Later attempts have the step event.NAME: {"payload": …} or {"timed_out": how often}.
+-- Grant: worker scheduler
+create or replace function bellhop.await_event(job bigint, fence bigint, event text, timeout interval default null, out came boolean, out payload jsonb)
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j    bellhop.jobqueue := bellhop.own_run(await_event.job, await_event.fence);
+  kept jsonb;
+begin
+  if await_event.event is null then
+    raise invalid_parameter_value using message = 'await_event wants the name of an event';
+  end if;
+  perform bellhop.refuse_rest(j, await_event.timeout, await_event.event);
+  select s.output into kept from bellhop.saved_step s where s.job = j.id and s.name = 'event.' || await_event.event;
+  came := kept ? 'payload';
+  if came is not true then
+    insert into bellhop.awaits as w (job, event, until) values (j.id, await_event.event, clock_timestamp())
+    on conflict on constraint awaits_pkey do update set event = excluded.event, since = excluded.since, until = excluded.until, waits = true, told = false, counted = false;
+    came := exists (select from bellhop.emitted e where e.event = await_event.event);
+    if came then
+      kept := bellhop.steps_of(j.id) #> array['steps', 'event.' || await_event.event];
+      update bellhop.jobqueue q set stepped = true where q.id = j.id and q.stepped is not true;
+    else
+      perform bellhop.rest(j, coalesce(clock_timestamp() + await_event.timeout, 'infinity'), await_event.event);
+    end if;
+  end if;
+  payload := kept -> 'payload';
+end
+$$;
+
+-- wake: makes ready the jobs that await an event, at most so many. Rows that another transaction has locked are left.
+-- Returns how many, and whether none is left. Index: awaits_event, the primary keys.
+-- Grant: scheduler
+create or replace function bellhop.wake(event text, most integer, out n integer, out done boolean)
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  want bigint[] := array(select w.job from bellhop.awaits w where w.event = wake.event and w.waits order by w.job limit most);
+  jobs bigint[];
+begin
+  if want = '{}' then
+    n := 0; done := true;
+    return;
+  end if;
+  jobs := array(select q.id from bellhop.jobqueue q where q.id = any (want) order by q.id for no key update skip locked);
+  update bellhop.awaits w set waits = false where w.job = any (jobs);
+  update bellhop.jobqueue q
+     set state = case when q.held then q.state else 'ready' end, run_at = case when q.held then clock_timestamp() end,
+         waiting_for = case when q.held then q.waiting_for end
+   where q.id = any (jobs) and q.state in ('scheduled', 'held');
+  get diagnostics n = row_count;
+  done := cardinality(want) < most and cardinality(jobs) = cardinality(want);
+  if n > 0 then
+    perform bellhop.kick();
+  end if;
+end
+$$;
+
+-- event_slot: the advisory lock (its second key) of an event. An emitting transaction has it shared until its end, and a
+-- look for what it did not see tries to have it alone. Few slots, since a transaction may emit very many events.
+-- Grant: scheduler
+create or replace function bellhop.event_slot(event text) returns integer
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as 'select hashtext(event) & 1023';
+
+-- emit: tells the jobs that await this event, or will, if this transaction commits. The first of a name stays. Returns
+-- whether this is the first; a later one changes nothing. Jobs that await it are ready in the same transaction.
+-- Guard: emitted's primary key. Index: the same, and awaits_event.
+-- Grant: submitter scheduler
+create or replace function bellhop.emit(event text, payload jsonb default null) returns boolean
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  fault text := bellhop.rest_fault(null, emit.event);
+  woken record;
+begin
+  if emit.event is null or fault is not null then
+    raise invalid_parameter_value using message = coalesce(fault, 'emit wants the name of an event');
+  elsif octet_length(emit.payload::text) > 1048576 then
+    raise program_limit_exceeded using message = format('the payload of event %s has %s bytes, and may have 1048576', emit.event, octet_length(emit.payload::text)),
+      hint = 'Put it into a table, and emit its key.';
+  end if;
+  perform pg_advisory_xact_lock_shared(7090192, bellhop.event_slot(emit.event));
+  insert into bellhop.emitted (event, payload, by) values (emit.event, emit.payload, bellhop.actor()) on conflict on constraint emitted_pkey do nothing;
+  if not found then
+    return false;
+  end if;
+  select * into woken from bellhop.wake(emit.event, 1000);
+  -- An old snapshot does not show the jobs that came since.
+  if not woken.done or current_setting('transaction_isolation') <> 'read committed' then
+    update bellhop.emitted e set counted = false where e.event = emit.event;
+    perform pg_notify('bellhop_due', '');
+  end if;
+  return true;
+end
+$$;
+
+-- look_for_events: finds the jobs that await what was emitted when neither transaction saw the other. Returns how many it
+-- made ready, and whether some are to be looked at again soon. Indexes: emitted_uncounted and awaits_uncounted, which
+-- are empty nearly always.
+-- Grant: scheduler
+create or replace function bellhop.look_for_events(most integer, out n integer, out more boolean)
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  name  text;
+  woken record;
+  firm  bigint[] := '{}';
+  jobs  bigint[];
+begin
+  n := 0; more := false;
+  for name in select e.event from bellhop.emitted e where not e.counted limit 100 for no key update skip locked loop
+    select * into woken from bellhop.wake(name, most);
+    n := n + woken.n;
+    if woken.done then
+      update bellhop.emitted e set counted = true where e.event = name;
+    else
+      more := true;
+    end if;
+  end loop;
+  -- Alone with the slot, no transaction that emits the event is under way: what is there can be seen.
+  for name, jobs in
+    select w.event, array_agg(w.job) from (select a.event, a.job from bellhop.awaits a where not a.counted limit most) w group by w.event
+  loop
+    if pg_try_advisory_xact_lock(7090192, bellhop.event_slot(name)) then
+      firm := firm || jobs;
+    else
+      more := true;
+    end if;
+  end loop;
+  if firm <> '{}' then
+    for name in select distinct w.event from bellhop.awaits w join bellhop.emitted e on e.event = w.event where w.job = any (firm) and w.waits loop
+      select * into woken from bellhop.wake(name, most);
+      n := n + woken.n;
+      if not woken.done then
+        update bellhop.emitted e set counted = false where e.event = name;
+        more := true;
+      end if;
+    end loop;
+    update bellhop.awaits w set counted = true where w.job = any (firm);
+    more := more or cardinality(firm) >= most;
+  end if;
+end
+$$;
+
+-- forget_steps: forgets what is kept of a job from a step on, in the order of time; NULL: nothing, but what it awaits is
+-- awaited anew. Returns whether there was such a step. Index: saved_step's primary key.
+-- Grant: scheduler
+create or replace function bellhop.forget_steps(job bigint, step text) returns boolean
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  first_at timestamptz := (select s.at from bellhop.saved_step s where s.job = forget_steps.job and s.name = forget_steps.step);
+begin
+  delete from bellhop.saved_step s where s.job = forget_steps.job and s.at >= first_at;
+  delete from bellhop.awaits w where w.job = forget_steps.job and (not w.told or first_at is not null);
+  return first_at is not null;
+end
+$$;
+
+-- retry_from: as retry, and the job forgets this step and those that came after it. A job that is not over is left as it
+-- is. Returns its state. Its submitter may call this, and operators.
+-- Grant: submitter operator scheduler
+create or replace function bellhop.retry_from(id bigint, step text) returns text
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  is_at text;
+begin
+  if not bellhop.refuse_others(retry_from.id, 'retry') then
+    return null;
+  end if;
+  select j.state into is_at from bellhop.jobqueue j where j.id = retry_from.id for update;
+  if is_at not in ('succeeded', 'failed', 'cancelled', 'quarantined') then
+    return is_at;
+  elsif not bellhop.forget_steps(retry_from.id, retry_from.step) then
+    raise invalid_parameter_value using message = format('job %s has kept no step %s', retry_from.id, retry_from.step),
+      hint = format('It has: %s.', coalesce((select string_agg(s.name, ', ' order by s.at) from bellhop.saved_step s where s.job = retry_from.id), 'none'));
+  end if;
+  return bellhop.retry(retry_from.id);
+end
+$$;
+
+-- retain_events: deletes events that were emitted longer ago than an age (ms), at most so many. An event stays while a job
+-- has yet to hear of it. Returns how many. Index: emitted_at.
+-- Grant: scheduler
+create or replace function bellhop.retain_events(age bigint, most integer) returns integer
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  n integer;
+begin
+  delete from bellhop.emitted e
+   where e.event = any (array(select o.event from bellhop.emitted o
+                               where o.at < clock_timestamp() - age * interval '1 ms' and o.counted
+                                 and not exists (select from bellhop.awaits w join bellhop.jobqueue q on q.id = w.job
+                                                  where w.event = o.event and not w.told and q.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+                               order by o.at limit most for update skip locked));
+  get diagnostics n = row_count;
+  return n;
+end
+$$;
