@@ -16,7 +16,11 @@ type seer struct {
 	took time.Duration
 }
 
-func (s *seer) Foretell(context.Context) error {
+func (s *seer) Foretell(_ context.Context, whole bool) error {
+	if !whole {
+		s.add("settle")
+		return nil
+	}
 	s.add("foretell")
 	time.Sleep(s.took) // virtual
 	return nil

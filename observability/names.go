@@ -129,6 +129,12 @@ var (
 		"Difference between the forecast and the actual start of jobs with locks, by how far ahead the forecast was (10s, 1m, 10m, 1h, longer).",
 		[]string{LabelAhead},
 	}
+	Promises = Metric{
+		"bellhop.promises",
+		"{promise}",
+		"What became of promises (submit --by): kept, missed, void (the job was cancelled or deleted), in_danger, safe (again).",
+		[]string{LabelOutcome},
+	}
 	Children    = Metric{"bellhop.children", "{child}", "Children by state and type.", []string{LabelState, LabelType}}
 	ChildStarts = Metric{
 		"bellhop.child.starts",

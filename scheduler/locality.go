@@ -81,6 +81,7 @@ type ControlState struct {
 	Stop      Stop       // of this instance; empty: nothing
 	Attached  bool       // there are attached tables
 	Locks     bool       // there are jobs with locks
+	Promises  bool       // jobs are promised by a time
 	Reserves  time.Time  // when the next of them is to be reserved for; zero: none, as things are
 	Sensors   bool       // workflows wait for the clock, or for an event that has come
 	SensorIn  time.Duration

@@ -516,6 +516,20 @@ table bellhop.paused (
   paused_by text not null default SESSION_USER
 );
 
+table bellhop.promise (
+  job bigint not null,
+  by timestamp with time zone not null,
+  asked_at timestamp with time zone not null default clock_timestamp(),
+  starts timestamp with time zone,
+  ends timestamp with time zone,
+  latest timestamp with time zone,
+  certainty real,
+  danger_at timestamp with time zone,
+  why text,
+  outcome text,
+  decided_at timestamp with time zone
+);
+
 table bellhop.rjm (
   job bigint not null,
   files text[] not null default '{}'::text[],
@@ -1056,6 +1070,8 @@ alter table bellhop.operation_job add constraint operation_job_pkey PRIMARY KEY 
 alter table bellhop.operation_part add constraint operation_part_operation_fkey FOREIGN KEY (operation) REFERENCES bellhop.operation(id) ON DELETE CASCADE;
 alter table bellhop.operation_part add constraint operation_part_pkey PRIMARY KEY (operation, last);
 alter table bellhop.paused add constraint paused_pkey PRIMARY KEY (type);
+alter table bellhop.promise add constraint promise_outcome_check CHECK ((outcome = ANY (ARRAY['kept'::text, 'missed'::text, 'void'::text])));
+alter table bellhop.promise add constraint promise_pkey PRIMARY KEY (job);
 alter table bellhop.rjm add constraint rjm_pkey PRIMARY KEY (job);
 alter table bellhop.rjm add constraint rjm_state_check CHECK ((state = ANY (ARRAY['done'::text, 'dusting'::text, 'old'::text])));
 alter table bellhop.run add constraint run_pkey PRIMARY KEY (id);
@@ -1119,6 +1135,7 @@ CREATE INDEX notice_receiver ON bellhop.notice USING btree (receiver, next_at) W
 CREATE INDEX notice_run ON bellhop.notice USING btree (run);
 CREATE INDEX notice_until ON bellhop.notice USING btree (until) WHERE (status = 'waiting'::text);
 CREATE INDEX operation_open ON bellhop.operation USING btree (id) WHERE (state = ANY (ARRAY['running'::text, 'stopping'::text]));
+CREATE INDEX promise_open ON bellhop.promise USING btree (job) WHERE (outcome IS NULL);
 CREATE INDEX rjm_dusty ON bellhop.rjm USING btree (job) WHERE (state <> 'old'::text);
 CREATE INDEX run_ended ON bellhop.run USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX run_ended_as ON bellhop.run USING btree (state, ended_at) WHERE (ended_at IS NOT NULL);
@@ -2224,6 +2241,22 @@ CREATE OR REPLACE FUNCTION bellhop.priority_of(name text)
  RETURNS smallint
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.promise(job bigint, by timestamp with time zone, starts timestamp with time zone DEFAULT NULL::timestamp with time zone, ends timestamp with time zone DEFAULT NULL::timestamp with time zone, latest timestamp with time zone DEFAULT NULL::timestamp with time zone, certainty real DEFAULT NULL::real)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.promise_danger(job bigint, danger boolean, why text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.promises_settle()
+ RETURNS TABLE(job bigint, by timestamp with time zone, what text, why text)
+ LANGUAGE sql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.prune(older_than interval, states text[], past bigint, most integer, rjm boolean DEFAULT false, OUT deleted integer, OUT last bigint)

@@ -135,8 +135,8 @@ type Locks interface {
 
 // Forecasts finds out how far off is what is foretold of jobs that wait for locks.
 type Forecasts interface {
-	// Foretell looks at all that wait: how often is for the caller to pace.
-	Foretell(ctx context.Context) error
+	// Foretell looks which promises are over, and, as a whole, at all that wait: how often is for the caller to pace.
+	Foretell(ctx context.Context, whole bool) error
 }
 
 // ItemLocks sees to what items of MSQ jobs need beside other jobs.

@@ -10,19 +10,24 @@ import (
 const foretellShare = 100
 
 // foretell foretells when jobs that wait for locks start, and compares what was
-// foretold before with what has become of it: where there are such jobs, with the
-// safety scan, less often where it takes long.
-func (m *maintenance) foretell(c actor.Context) {
+// foretold before with what has become of it; and it looks whether promises are kept. Where
+// there are such jobs, with the safety scan; the forecasts less often where they take long.
+func (m *maintenance) foretell(c actor.Context, promises bool) {
 	began := time.Now()
-	if m.Seers == nil || m.foretelling || began.Before(m.foretellAt) {
+	whole := !began.Before(m.foretellAt)
+	if m.Seers == nil || m.foretelling || !whole && !promises {
 		return
 	}
 	m.foretelling = true
 	h, ctx, self := m.MaintenancePorts, m.ctx, c.Self()
 	go func() {
-		if err := h.Seers.Foretell(ctx); err != nil && ctx.Err() == nil {
+		if err := h.Seers.Foretell(ctx, whole); err != nil && ctx.Err() == nil {
 			h.Log.Debug("maintenance: cannot foretell when jobs start", "error", err)
 		}
-		h.Send(self, &foretold{took: time.Since(began)})
+		over := &foretold{whole: whole}
+		if whole {
+			over.again = time.Now().Add(max(h.Scan, foretellShare*time.Since(began)))
+		}
+		h.Send(self, over)
 	}()
 }

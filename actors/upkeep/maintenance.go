@@ -60,7 +60,10 @@ type (
 		over   time.Time // when that had been read
 		err    error
 	}
-	foretold struct{ took time.Duration }
+	foretold struct {
+		whole bool
+		again time.Time // of the whole, not before
+	}
 	agedNow  struct{} // a job that waits for a lock ages
 	reserved struct { // for those that have aged
 		n    int
@@ -95,7 +98,9 @@ func (m *maintenance) Receive(c actor.Context) {
 	case *explained:
 		m.onExplained(msg)
 	case *foretold:
-		m.foretelling, m.foretellAt = false, time.Now().Add(max(m.Scan, foretellShare*msg.took))
+		if m.foretelling = false; msg.whole {
+			m.foretellAt = msg.again
+		}
 	case *message.Ages:
 		m.reserving.Told(msg.At)
 		m.armReserve(c)
@@ -195,8 +200,8 @@ func (m *maintenance) onControl(c actor.Context, now scheduler.ControlState) {
 	if now.Attached && !m.Rows.Attached.Swap(true) {
 		m.Rows.Scan()
 	}
-	if now.Locks {
-		m.foretell(c)
+	if now.Locks || now.Promises {
+		m.foretell(c, now.Promises)
 	}
 	m.Tell(message.RoleSensors, &now)
 	m.Tell(message.RoleCourier, &now)

@@ -40,6 +40,7 @@ type Metrics struct {
 	connects metric.Int64Counter
 	aside    metric.Int64Counter
 	sensors  metric.Int64Counter
+	promises metric.Int64Counter
 	claims   []metric.RecordOption
 	settles  []metric.RecordOption
 
@@ -130,6 +131,7 @@ func (m *Metrics) instruments() (err error) {
 	counter(&m.connects, observability.BellConnects)
 	counter(&m.aside, observability.Quarantined)
 	counter(&m.sensors, observability.SensorFailures)
+	counter(&m.promises, observability.Promises)
 	if err == nil {
 		m.batch, err = m.meter.Int64Histogram(observability.BatchSize.Name, metric.WithUnit(observability.BatchSize.Unit),
 			metric.WithDescription(observability.BatchSize.About), metric.WithExplicitBucketBoundaries(sizes...))
@@ -242,6 +244,14 @@ func (m *Metrics) Settled(records []scheduler.Record, stale []scheduler.Claim) {
 func (m *Metrics) Missed(ahead string, by time.Duration) {
 	if m != nil {
 		m.forecast.WithLabelValues(ahead).Observe(by.Seconds())
+	}
+}
+
+// Promised is told what became of a promise.
+func (m *Metrics) Promised(outcome string) {
+	if m != nil {
+		m.promises.Add(context.Background(), 1,
+			metric.WithAttributes(attribute.String(observability.LabelOutcome, outcome)))
 	}
 }
 

@@ -27,6 +27,17 @@ type Room struct {
 	Rests time.Duration  // of a slot, from a job's end to the start of the next
 }
 
+// Coming is a job that is not ready yet. It comes at its time, when those that it needs have ended; if one of these
+// is not told of, never.
+type Coming struct {
+	Job
+	At    time.Time
+	Needs []ID
+}
+
+// Span is when a job runs.
+type Span struct{ Start, End time.Time }
+
 // Predict plays the policy forward from now, without new submissions, and says when each pending job starts. The
 // result is empty if nothing is known of any type. Filters, limits and requests for locks at run time are not
 // played: the caller leaves out the jobs that these hold. A type of which nothing is known takes the average of the
@@ -36,28 +47,25 @@ func Predict(pending []Job, running []RunningJob, room Room, p Policy, now time.
 	if !known || room.Slots <= 0 {
 		return nil
 	}
-	p50 := forward(pending, running, room, p, now, func(typ string) time.Duration {
+	p50 := play(pending, nil, running, room, p, now, func(typ string) time.Duration {
 		if d, _, ok := of(typ); ok {
 			return d
 		}
 		return half
 	})
-	p90 := forward(pending, running, room, p, now, func(typ string) time.Duration {
+	p90 := play(pending, nil, running, room, p, now, func(typ string) time.Duration {
 		if _, d, ok := of(typ); ok {
 			return d
 		}
 		return most
 	})
 	estimates := make(map[ID]Estimate, len(pending))
-	for id, at := range p50 {
-		later, there := p90[id]
-		if !there {
-			continue
+	for _, j := range pending {
+		half, starts := p50[j.ID]
+		most, starts90 := p90[j.ID]
+		if starts && starts90 { // longer jobs may let one in earlier
+			estimates[j.ID] = Estimate{half.Start, later(half.Start, most.Start)}
 		}
-		if later.Before(at) { // longer jobs may let one in earlier
-			later = at
-		}
-		estimates[id] = Estimate{at, later}
 	}
 	return estimates
 }
@@ -82,36 +90,61 @@ func averages(pending []Job, running []RunningJob, of Durations) (p50, p90 time.
 	return p50 / n, p90 / n, true
 }
 
-// forward is when each pending job starts if all take as long as told.
-func forward(pending []Job, running []RunningJob, room Room, p Policy, now time.Time,
-	takes func(string) time.Duration) map[ID]time.Time {
+// play is when each job runs if all take as long as told. A job that never starts is not there.
+func play(pending []Job, coming []Coming, running []RunningJob, room Room, p Policy, now time.Time,
+	takes func(string) time.Duration) map[ID]Span {
 	if p.Order.waitsInSlot() {
 		p.Order = FIFO
 	}
 	s := newSimulation(p, Room{Slots: max(room.Slots, len(running))}, now)
-	s.chooser.limit(room.Max, pending, running)
+	s.chooser.limit(room.Max, types(pending, coming), running)
+	at := map[ID]int{}
 	for _, r := range running {
-		i := len(s.jobs)
+		at[r.ID] = len(s.jobs)
 		d := takes(r.Type)
 		// A job that has taken longer than expected is expected to take a while yet.
 		left := max(d-now.Sub(r.Started), d/10)
-		s.add(simulated{id: r.ID, Arrival: &Arrival{Type: r.Type, Locks: r.Locks}, started: r.Started})
+		s.ends.push(due{now.Add(left), len(s.jobs)})
+		s.add(simulated{id: r.ID, Arrival: &Arrival{Type: r.Type, Locks: r.Locks, Takes: left}, started: now})
 		s.chooser.runs(r.ID, r.Locks)
 		s.held.Add(r.ID, r.Locks)
 		s.free--
-		s.ends.push(due{now.Add(left), i})
 	}
-	sorted := slices.SortedFunc(slices.Values(pending), func(x, y Job) int { return cmp.Compare(x.ID, y.ID) })
-	for _, j := range sorted {
-		s.add(simulated{id: j.ID, arrives: now, since: j.Since,
-			Arrival: &Arrival{Type: j.Type, Locks: j.Locks, Priority: j.Priority, Takes: takes(j.Type)}})
+	all := make([]Coming, 0, len(pending)+len(coming))
+	for _, j := range pending {
+		all = append(all, Coming{Job: j, At: now})
 	}
-	s.run()
-	starts := make(map[ID]time.Time, len(pending))
-	for i := len(running); i < len(s.jobs); i++ {
-		if at := s.jobs[i].started; !at.IsZero() { // of a type that may not run it never starts
-			starts[s.jobs[i].id] = at
+	all = append(all, coming...)
+	slices.SortFunc(all, func(x, y Coming) int { return cmp.Compare(x.ID, y.ID) })
+	for _, c := range all {
+		at[c.ID] = len(s.jobs)
+		s.add(simulated{id: c.ID, arrives: later(c.At, now), since: c.Since,
+			Arrival: &Arrival{Type: c.Type, Locks: c.Locks, Priority: c.Priority, Takes: takes(c.Type)}})
+	}
+	for _, c := range all {
+		for _, need := range c.Needs {
+			if n, there := at[need]; there {
+				s.needs(at[c.ID], n)
+			} else {
+				s.jobs[at[c.ID]].lacks++
+			}
 		}
 	}
-	return starts
+	s.run()
+	spans := make(map[ID]Span, len(s.jobs))
+	for i := range s.jobs {
+		if j := &s.jobs[i]; !j.started.IsZero() { // of a type that may not run it never starts
+			spans[j.id] = Span{j.started, j.started.Add(j.Takes)}
+		}
+	}
+	return spans
+}
+
+// types are jobs of each type that is to run.
+func types(pending []Job, coming []Coming) []Job {
+	list := slices.Clone(pending)
+	for _, c := range coming {
+		list = append(list, c.Job)
+	}
+	return list
 }

@@ -26,6 +26,7 @@ type Scene struct {
 	Slots  int
 	Max    map[string]int // how many of a type may run at once; not there: any number
 	Jobs   []Seen
+	Coming []Coming // those that are not ready yet, as far as a forecast looks at them
 	Now    time.Time
 }
 
@@ -100,6 +101,25 @@ func (s Scene) Starts(of Durations) map[ID]Estimate {
 	p := s.Policy
 	p.Levels = c.levels
 	return Predict(c.pending, c.running, Room{Slots: s.Slots, Max: s.Max}, p, s.Now, of)
+}
+
+// Play is when jobs run, those that run now and those that are to come too, if each takes as long as told of its type.
+// It leaves out the jobs that Starts leaves out.
+func (s Scene) Play(takes func(typ string) time.Duration) map[ID]Span {
+	c := s.cast()
+	p := s.Policy
+	p.Levels = c.levels
+	for _, j := range s.Coming {
+		for _, v := range j.Locks.Levels {
+			if !slices.Contains(p.Levels, v.Level) && len(s.Policy.Levels) == 0 {
+				p.Levels = append(p.Levels, v.Level)
+			}
+		}
+	}
+	if s.Slots <= 0 {
+		return nil
+	}
+	return play(c.pending, s.Coming, c.running, Room{Slots: s.Slots, Max: s.Max}, p, s.Now, takes)
 }
 
 // Place is where a job stands among those that wait behind the same lock, by when they start: from 1 on;

@@ -318,6 +318,13 @@ begin
     return query select * from bellhop.reason('step_of', jsonb_build_object('step', j.step, 'run', r.id, 'workflow', r.workflow, 'state', r.state));
   end loop;
 
+  return query select x.code, x.sentence, x.next from bellhop.promise p
+    cross join lateral bellhop.reason(case when p.outcome is not null then 'promised/' || p.outcome when p.danger_at is not null then 'promise_in_danger'
+        when p.ends is null then 'promised/unknown' else 'promised' end,
+      jsonb_build_object('id', j.id, 'by', to_char(p.by, 'YYYY-MM-DD HH24:MI:SSOF'), 'why', p.why, 'starts', to_char(p.starts, 'YYYY-MM-DD HH24:MI:SSOF'),
+        'ends', to_char(p.ends, 'YYYY-MM-DD HH24:MI:SSOF'), 'certainty', round(100 * p.certainty))) x
+   where p.job = j.id;
+
   for r in select l.* from bellhop.lost_run l where l.job = j.id order by l.n desc limit 1
   loop
     return query select * from bellhop.reason('lost', jsonb_build_object('id', j.id, 'reason', r.reason, 'host', coalesce(r.host, 'no host'), 'child', ' by ' || r.child,

@@ -293,3 +293,11 @@ select bellhop.is_reader()
 -- name: web_session
 -- The login of a session; $1 its digest. Index: the primary key of sign_in.
 select login, role from bellhop.session_of($1::bytea)
+
+-- name: promises_settle
+-- Decides the open promises whose jobs have ended or are late, and gives them. Index: those of bellhop.promises_settle.
+select s.job, s.by, s.what, coalesce(s.why, '') as why from bellhop.promises_settle() s
+
+-- name: promise_danger
+-- Records that a forecast passes the promise of a job, or keeps it again; whether that is news. Index: promise's primary key.
+select bellhop.promise_danger($1, $2, $3)

@@ -30,7 +30,7 @@ func (k *Maintenance) RunCommands(ctx context.Context, me scheduler.InstanceID) 
 		args := append([]any{int64(me), k.Policy.Constants.Horizon().Milliseconds()}, counted.args()...)
 		err := conn.QueryRow(ctx, runCommandsSQL, args...).
 			Scan(&n, &s.Paused, &s.Stop, &s.Attached, &ages, &sensorIn, &noticeIn, &sketches, &s.Watches, &left,
-				&s.Instances)
+				&s.Instances, &s.Promises)
 		if ages != nil {
 			s.Locks, s.Reserves = true, agesAt(*ages)
 		}

@@ -18,12 +18,22 @@ type Forecaster struct {
 	conn     *connection
 	counts   *Counts
 	missed   func(horizon string, by time.Duration)
+	promised func(Promised)
 	foretold lock.Foretold
 }
 
+// Promised is what became of a promise: kept, missed, void, in_danger, or safe again.
+type Promised struct {
+	Job  int64
+	By   time.Time
+	What string
+	Why  string
+}
+
 // NewForecaster returns one that tells of what it finds. It is used by one at a time.
-func NewForecaster(session *Metrics, counts *Counts, missed func(horizon string, by time.Duration)) *Forecaster {
-	return &Forecaster{conn: session.conn, counts: counts, missed: missed}
+func NewForecaster(session *Metrics, counts *Counts, missed func(horizon string, by time.Duration),
+	promised func(Promised)) *Forecaster {
+	return &Forecaster{conn: session.conn, counts: counts, missed: missed, promised: promised}
 }
 
 // forecastMost is how many waiting jobs are looked at: as many as by explain.
@@ -31,10 +41,17 @@ const forecastMost = 10_000
 
 var forecastStartedSQL = sql.Query("forecast_started")
 
-// Foretell looks which of those that were foretold have started, and foretells anew.
-func (f *Forecaster) Foretell(ctx context.Context) error {
+// Foretell looks which promises are over, and, as a whole, which of the jobs that were foretold have started; it
+// foretells anew.
+func (f *Forecaster) Foretell(ctx context.Context, whole bool) error {
 	err := f.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := f.settle(ctx, conn); err != nil || !whole {
+			return err
+		}
 		if err := f.compare(ctx, conn); err != nil {
+			return err
+		}
+		if err := f.promises(ctx, conn); err != nil {
 			return err
 		}
 		look := view.NewLook(conn)

@@ -15,10 +15,10 @@ func TestForecaster_KnowsHowFarOffItWas(t *testing.T) {
 	e.maintenance.Counts = &Counts{}
 	missed := map[string]time.Duration{}
 	miss := func(horizon string, by time.Duration) { missed[horizon] += by }
-	f := NewForecaster(desk(e, NewMetrics), e.maintenance.Counts, miss)
+	f := NewForecaster(desk(e, NewMetrics), e.maintenance.Counts, miss, func(Promised) {})
 	foretell := func(want int) {
 		t.Helper()
-		if err := f.Foretell(t.Context()); err != nil {
+		if err := f.Foretell(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}
 		if jobs := f.foretold.Jobs(); len(jobs) != want {

@@ -45,6 +45,11 @@ const besideMost = 1000
 // Scene gives what a forecast is made of: the holders of locks, about that many of the waiting jobs, mine among
 // them, the other jobs that run and wait, and the policy.
 func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (s lock.Scene, err error) {
+	return l.scene(ctx, most, besideMost, mine)
+}
+
+// scene is the same; it looks at so many of the jobs without locks that wait.
+func (l Look) scene(ctx context.Context, most, besides int, mine scheduler.JobID) (s lock.Scene, err error) {
 	rows, err := collect[SceneRow](ctx, l.db, "read jobs with locks", lookSceneSQL, most, mine)
 	if err != nil {
 		return s, err
@@ -65,7 +70,7 @@ func (l Look) Scene(ctx context.Context, most int, mine scheduler.JobID) (s lock
 		return s, err
 	}
 	s.Slots, s.Max = room.Slots, room.Max
-	beside, err := collect[BesideRow](ctx, l.db, "read jobs without locks", lookBesideSQL, besideMost)
+	beside, err := collect[BesideRow](ctx, l.db, "read jobs without locks", lookBesideSQL, besides)
 	if err != nil {
 		return s, err
 	}

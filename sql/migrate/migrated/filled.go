@@ -72,6 +72,7 @@ var later = []string{
 	`loss (instance, name, was, server, gone, again) values (1, $T, $T, $T, 1, 1)`,
 	`sensor_place values ('nightly', jsonb_build_object('x', $T), $T, now())`,
 	`notice_gone values ($T, now())`,
+	`promise (job, by, why) select j, now() + interval '1 hour', $T from generate_series(1, 3) j`,
 	`worker_type (login, type) values ('app', left($S, 120))`,
 	`share (type, name) values (left($S, 120), left($S, 200))`,
 	`item_done (job, item) values (4, $T)`,

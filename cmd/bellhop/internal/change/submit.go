@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
+	"bellhop/report"
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
@@ -26,6 +27,9 @@ type submitFlags struct {
 	priority            cli.Priority
 	vars, after         []string
 	wait, quiet         bool
+	by                  string
+	anyway              bool
+	promised            *time.Time // by
 }
 
 func SubmitCommand(a *cli.App) *cobra.Command {
@@ -47,40 +51,54 @@ With --key, a second submission of the same job prints the id of the first;
 another job under the same key is refused (exit code 7). A key is taken until its
 job is pruned, whatever its outcome; with --once open until its job has ended,
 with --per 24h for a day. With --replace a job that waits under the key gets the
-new ARGS.`,
+new ARGS.
+
+With --by the job is submitted if the forecast promises that it has ended by then: if
+nine of ten cases keep it. Else the reasons are told (exit code 7), unless --anyway.
+A promise is watched: bellhop explain says when it is in danger.`,
 		Example: `  bellhop submit license /srv/a.c
   bellhop submit license --msq "select path from files where license is null" --key scan.2026-11-22 --wait
   bellhop submit report --key nightly --per 24h
   bellhop submit index /srv --key index --replace --at +5s
   bellhop submit notify bob --after scan.2026-11-22 --after 42 --on-failure run
-  bellhop submit report --at +10m --priority -5 --var YEAR=2026`,
+  bellhop submit report --at +10m --priority -5 --var YEAR=2026
+  bellhop submit report --by 06:00`,
 		Args: a.Args(typeAndArgs),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			// Mistakes are told before a database is looked for.
-			s, err := f.submission(cmd, args)
-			if err != nil {
-				return err
-			}
-			return a.WithDatabase(func(ctx context.Context, db *cli.Session, _ *cobra.Command, _ []string) error {
-				if f.batch != "" {
-					id, err := cli.FindJob(ctx, db.Look, f.batch)
-					if err != nil {
-						return err
-					}
-					s.Batch = &id
-				}
-				if !f.quiet {
-					// The job is submitted whatever comes of this: a submitter may not be let to see the agents.
-					if err := warnSubmission(ctx, a, db, s); err != nil && !cli.IsDenied(err) {
-						return err
-					}
-				}
-				return submit(ctx, a, db, s, f.wait)
-			})(cmd, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(a, cmd, args) },
 	}
 	f.flags(c)
 	return c
+}
+
+// run submits what the words and flags say.
+func (f *submitFlags) run(a *cli.App, cmd *cobra.Command, args []string) error {
+	// Mistakes are told before a database is looked for.
+	s, err := f.submission(cmd, args)
+	if err == nil {
+		err = f.promises(cmd)
+	}
+	if err != nil {
+		return err
+	}
+	return a.WithDatabase(func(ctx context.Context, db *cli.Session, _ *cobra.Command, _ []string) error {
+		if f.batch != "" {
+			id, err := cli.FindJob(ctx, db.Look, f.batch)
+			if err != nil {
+				return err
+			}
+			s.Batch = &id
+		}
+		if !f.quiet {
+			// The job is submitted whatever comes of this: a submitter may not be let to see the agents.
+			if err := warnSubmission(ctx, a, db, s); err != nil && !cli.IsDenied(err) {
+				return err
+			}
+		}
+		if f.promised != nil {
+			return promise(ctx, a, db, s, *f)
+		}
+		return submit(ctx, a, db, s, f.wait)
+	})(cmd, args)
 }
 
 // typeAndArgs checks the words of the command.
@@ -106,6 +124,8 @@ func (f *submitFlags) flags(c *cobra.Command) {
 	fields.Var(&f.after, "after")
 	fields.Var((*cli.Commas)(&f.Wanted), "wanted")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not warn if no running instance has an agent of TYPE")
+	flags.StringVar(&f.by, "by", "", "promise its end by this `time`: 06:00, '06:00 Europe/Prague', '2026-12-01 06:00' or +90m")
+	flags.BoolVar(&f.anyway, "anyway", false, "with --by: submit it although it cannot be promised")
 	flags.BoolVar(&f.wait, "wait", false, "wait for its end, and print its result; exit code 1 unless it succeeded")
 }
 
@@ -162,6 +182,22 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (view.Submiss
 	return s, nil
 }
 
+// promises reads --by.
+func (f *submitFlags) promises(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed("by") {
+		if f.anyway {
+			return badFlag("--anyway", "true", "it concerns the promise of --by, and none is asked for")
+		}
+		return nil
+	}
+	at, err := readBy(f.by, time.Now())
+	if err != nil {
+		return badFlag("--by", f.by, err.Error())
+	}
+	f.promised = &at
+	return nil
+}
+
 // needs reads --after and --wanted.
 func (f submitFlags) needs(s *view.Submission) error {
 	for _, word := range f.after {
@@ -205,7 +241,13 @@ func badFlag(name, value, why string) error {
 }
 
 func submit(ctx context.Context, a *cli.App, db *cli.Session, s view.Submission, wait bool) error {
-	id, err := db.Submit(ctx, s)
+	return submitted(ctx, a, db, wait, nil, func() (scheduler.JobID, error) { return db.Submit(ctx, s) })
+}
+
+// submitted submits a job and prints its id, with its promise where it has one.
+func submitted(ctx context.Context, a *cli.App, db *cli.Session, wait bool, p *report.Promise,
+	do func() (scheduler.JobID, error)) error {
+	id, err := do()
 	if err != nil {
 		return refusedSubmission(err)
 	}
@@ -214,8 +256,9 @@ func submit(ctx context.Context, a *cli.App, db *cli.Session, s view.Submission,
 		// One value is printed, and it is the outcome.
 	case a.JSON():
 		return a.PrintJSON(struct {
-			ID scheduler.JobID `json:"id"`
-		}{id})
+			ID      scheduler.JobID `json:"id"`
+			Promise *report.Promise `json:"promise,omitempty"`
+		}{id, p})
 	default:
 		if err := a.Printf("%d\n", id); err != nil {
 			return err

@@ -52,6 +52,7 @@ type shownJob struct {
 	Lost     []view.LostRow     `json:"lost"`
 	Remote   []view.RemoteRow   `json:"remote"`
 	Items    []view.SeenItemRow `json:"items"`
+	Promise  *view.PromiseRow   `json:"promise"` // null too where the account may not see it
 }
 
 func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error) {
@@ -79,6 +80,9 @@ func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error)
 		return job, err
 	}
 	if job.Remote, err = s.Look.Remote(ctx, id); err != nil {
+		return job, err
+	}
+	if job.Promise, err = s.Look.Promise(ctx, id); err != nil && !cli.IsDenied(err) {
 		return job, err
 	}
 	if job.Items, err = s.FailedItems(ctx, id, shownItems); err != nil && !cli.IsDenied(err) {
@@ -168,6 +172,9 @@ func (c *columns) course(j shownJob) {
 	c.line("created_at", cli.Moment(&j.CreatedAt))
 	c.line("run_at", instant(j.RunAt))
 	c.line("not_after", instant(j.NotAfter))
+	if p := j.Promise; p != nil {
+		c.line("promised by", cli.Moment(&p.By)+promised(*p))
+	}
 	c.line("started_at", cli.Moment(j.StartedAt))
 	c.line("ended_at", cli.Moment(j.EndedAt))
 	c.line("exit_code", cli.Number(j.ExitCode))
@@ -183,6 +190,17 @@ func (c *columns) course(j shownJob) {
 			c.line("deaths", strconv.Itoa(p.Deaths))
 		}
 	}
+}
+
+// promised is what is known of a promise beside its time.
+func promised(p view.PromiseRow) string {
+	switch {
+	case p.Outcome != nil:
+		return ", " + *p.Outcome + ": " + cli.Text(p.Why)
+	case p.DangerAt != nil:
+		return ", in danger: " + cli.Text(p.Why)
+	}
+	return ""
 }
 
 // howFar is how far a job is, by what its agent says.

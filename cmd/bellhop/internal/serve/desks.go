@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 
 	"bellhop/actors"
@@ -112,8 +113,20 @@ func (d *desks) ports(t *telemetry) actors.Config {
 		Sensors:     d.sensors,
 		Tags:        d.tags,
 		Leftovers:   d.tags,
-		Forecasts:   store.NewForecaster(d.metrics, d.maintenance.Counts, t.metrics.Missed),
+		Forecasts:   store.NewForecaster(d.metrics, d.maintenance.Counts, t.metrics.Missed, d.promised(t)),
 		Watches:     d.watches,
 		Retention:   d.retention,
+	}
+}
+
+// promised logs and counts what became of promises.
+func (d *desks) promised(t *telemetry) func(store.Promised) {
+	return func(p store.Promised) {
+		t.metrics.Promised(p.What)
+		level := slog.LevelInfo
+		if p.What == "in_danger" || p.What == "missed" {
+			level = slog.LevelWarn
+		}
+		d.claimer.Log.Log(context.Background(), level, "promise: "+p.What, "job", p.Job, "by", p.By, "why", p.Why)
 	}
 }
