@@ -21,7 +21,7 @@ func TestFlags_AWrongValueIsToldInOurWords(t *testing.T) {
 	wrong := map[string][]string{
 		"duration": {"abc", "10", "1y", ""}, "priority": {"abc", "20", "-21", "a", ""},
 		"int": {"abc", "1.5", "99999999999999999999", ""}, "bool": {"abc"},
-		"float64": {"abc", ""}, "func": {"abc"}, "stringToString": {"abc"}, "format": {"xml"},
+		"float64": {"abc", ""}, "func": {"abc"}, "stringToString": {"abc"}, "stringToInt": {"abc", "a=b"}, "format": {"xml"},
 	}
 	wrong["int32"], wrong["int64"], wrong["uint64"] = wrong["int"], wrong["int"], append(slices.Clone(wrong["int"]), "-1")
 	seen := map[string]int{}
