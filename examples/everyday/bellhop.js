@@ -110,6 +110,8 @@ class Run {
   constructor (client, row, lease) {
     Object.assign(this, row, { client, lease, ended: false, stop: new AbortController() })
     this.signal = this.stop.signal
+    this.steps ??= {}
+    this.calls = {}
     try { this.args = JSON.parse(row.args) } catch { /* a line of text */ }
   }
 
@@ -125,11 +127,48 @@ class Run {
     this.ended = true
   }
 
+  // step: what make gives, as JSON: once. Later runs get it from the first; its rows and the step are one transaction.
+  async step (name, make) {
+    if (!(name in this.steps)) {
+      await this.client.query('begin')
+      const said = JSON.stringify(await make() ?? null)
+      await this.client.query('select bellhop.save_step($1, $2, $3, $4)', [this.id, this.fence, name, said])
+      await this.client.query('commit')
+      this.steps[name] = JSON.parse(said)
+    }
+    return this.steps[name]
+  }
+
+  // sleep: this run ends, and the next one goes on from here after so many seconds.
+  async sleep (seconds) {
+    if (`sleep.${this.call('sleep')}` in this.steps) return
+    await this.client.query('select bellhop.sleep($1, $2, make_interval(secs => $3))', [this.id, this.fence, seconds])
+    throw new Rest()
+  }
+
+  // waitFor: the event's payload, perhaps in a later run; an error with the code TIMEDOUT when it has not come in so many seconds.
+  async waitFor (event, timeout = null) {
+    const name = 'event.' + event
+    const n = this.call(event)
+    if (!('payload' in (this.steps[name] ?? {}))) {
+      if (this.steps[name]?.timed_out >= n) throw Object.assign(new Error(`event ${event} has not come`), { code: 'TIMEDOUT' })
+      const { rows } = await this.client.query('select * from bellhop.await_event($1, $2, $3, make_interval(secs => $4))', [this.id, this.fence, event, timeout])
+      if (!rows[0].came) throw new Rest()
+      this.steps[name] = { payload: rows[0].payload }
+    }
+    return this.steps[name].payload
+  }
+
+  call (of) { return (this.calls[of] = (this.calls[of] ?? 0) + 1) }
+
   async renew (client = this.client, progress = null, text = null) {
     const { rows } = await client.query('select cancel from bellhop.renew($1, $2, make_interval(secs => $3), $4, $5)', [this.id, this.fence, this.lease, progress, text])
     if (rows[0].cancel) this.stop.abort()
   }
 }
+
+// Rest ends a handler whose job sleeps, or awaits an event: the next run goes on from there.
+class Rest extends Error {}
 
 // work does jobs of these types until stop (without one: SIGTERM or SIGINT) aborts, then ends those that run. It makes
 // connections of its own, to where the client leads; connect may also be a function that makes a Client.
@@ -170,6 +209,7 @@ async function work (connect, handlers, { concurrency = 1, lease = 60, stop } = 
       if (!job.ended) await job.finish()
     } catch (e) {
       await job.client.query('rollback')
+      if (e instanceof Rest) return
       if (e.code !== 'BH004') await job.fail(e.stack ?? e).catch(e => { if (e.code !== 'BH004') throw e })
     } finally {
       runs.delete(job)
@@ -190,7 +230,7 @@ async function work (connect, handlers, { concurrency = 1, lease = 60, stop } = 
     await client.query('listen bellhop_work')
     while (!stop.aborted) {
       const rung = pause(client, 1) // from before the look, so that no ring is missed
-      const { rows } = await client.query('select * from bellhop.take($1, 1, make_interval(secs => $2))', [Object.keys(handlers), lease])
+      const { rows } = await client.query('select id, fence, attempt, type, args, key, vars, deadline, steps from bellhop.take($1, 1, make_interval(secs => $2))', [Object.keys(handlers), lease])
       if (rows.length) await run(new Run(client, rows[0], lease))
       else await rung // until it rings, or for a second
     }

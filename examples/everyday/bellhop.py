@@ -125,11 +125,16 @@ def _sweep(conn, order, type, states):
         behind, count = max(id for id, _ in rows), count + len(rows)
 
 
+class Rest(BaseException):
+    """Ends a handler whose job sleeps, or awaits an event: the next run goes on from there."""
+
+
 class Run:
     """A job that this worker has, for its handler. cancelled is set when the job is to stop, or is lost."""
 
     def __init__(self, conn, row, lease):
-        self.id, self.fence, self.attempt, self.type, args, self.key, self.vars, self.deadline = row
+        self.id, self.fence, self.attempt, self.type, args, self.key, self.vars, self.deadline, steps = row
+        self.steps, self._calls = steps or {}, {}
         try:
             self.args = json.loads(args) if args is not None else None
         except ValueError:
@@ -147,6 +152,42 @@ class Run:
     def _end(self, call, *args):
         self.conn.execute(call, [self.id, self.fence, *args])
         self.ended = True
+
+    def step(self, name, do):
+        """What do() gives, as JSON: once. Later runs get it from the first; its rows and the step are one transaction."""
+        if name not in self.steps:
+            with self.conn.transaction():
+                said = json.dumps(do())
+                self.conn.execute("select bellhop.save_step(%s, %s, %s, %s)", [self.id, self.fence, name, said])
+            self.steps[name] = json.loads(said)
+        return self.steps[name]
+
+    def sleep(self, seconds):
+        """This run ends, and the next one goes on from here after so many seconds."""
+        if f"sleep.{self._call('sleep')}" not in self.steps:
+            self._rest("select bellhop.sleep(%s, %s, make_interval(secs => %s))", seconds)
+            raise Rest
+
+    def wait_for(self, event, timeout=None):
+        """The event's payload, perhaps in a later run; TimeoutError when it has not come in so many seconds."""
+        kept, n = self.steps.get("event." + event, {}), self._call(event)
+        if "payload" not in kept and kept.get("timed_out", 0) >= n:
+            raise TimeoutError(f"event {event} has not come")
+        if "payload" not in kept:
+            came, payload = self._rest("select * from bellhop.await_event(%s, %s, %s, make_interval(secs => %s))", event, timeout)
+            if not came:
+                raise Rest
+            kept = self.steps["event." + event] = {"payload": payload}
+        return kept["payload"]
+
+    def _call(self, of):
+        self._calls[of] = self._calls.get(of, 0) + 1
+        return self._calls[of]
+
+    def _rest(self, sql, *args):
+        if self.conn.info.transaction_status != 0:  # which the end of the run would roll back
+            raise RuntimeError("a job sleeps, and waits for events, outside of a transaction")
+        return self.conn.execute(sql, [self.id, self.fence, *args]).fetchone()
 
     def renew(self, conn=None, progress=None, text=None):
         sql = "select cancel from bellhop.renew(%s, %s, make_interval(secs => %s), %s::real, %s)"
@@ -172,7 +213,8 @@ def work(url, handlers, concurrency=1, lease=60, stop=None):
                 with psycopg.connect(url, autocommit=True) as conn:
                     conn.execute("listen bellhop_work")
                     while not stop.is_set():
-                        row = conn.execute("select * from bellhop.take(%s, 1, make_interval(secs => %s))",
+                        row = conn.execute("select id, fence, attempt, type, args, key, vars, deadline, steps"
+                                           " from bellhop.take(%s, 1, make_interval(secs => %s))",
                                            [list(handlers), lease]).fetchone()
                         if row is None:
                             select.select([conn.fileno()], [], [], 1)  # until it rings, or for a second
@@ -189,8 +231,9 @@ def work(url, handlers, concurrency=1, lease=60, stop=None):
             handlers[job.type](job)
             if not job.ended:
                 job.finish()
-        except psycopg.OperationalError:
-            raise
+        except (psycopg.OperationalError, Rest) as e:
+            if not isinstance(e, Rest):
+                raise
         except Exception as e:
             if getattr(e, "sqlstate", None) == "BH004":  # another run has it by now
                 return
