@@ -163,7 +163,11 @@ func (c *columns) order(j shownJob) {
 func (c *columns) course(j shownJob) {
 	c.line("host", cli.Text(j.Host))
 	c.line("child", cli.Text(j.Child))
-	c.line("instance", cli.Number(j.Instance))
+	if j.Instance != nil && *j.Instance == 0 { // its host is the worker's login
+		c.line("instance", "none: "+cli.Text(j.Host))
+	} else {
+		c.line("instance", cli.Number(j.Instance))
+	}
 	c.line("attempt", fmt.Sprintf("%d of %d", j.Attempt, j.MaxAttempts))
 	c.line("fence", strconv.FormatInt(j.Fence, 10))
 	c.line("run", cli.Number(j.Run))
