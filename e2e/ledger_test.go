@@ -93,10 +93,11 @@ done
 // sum is exact, no booking is missing, and none is there twice. BELLHOP_LEDGER_KILLS says how many kills.
 func TestLedger_ExactUnderKills(t *testing.T) {
 	t.Parallel()
-	kills, seed := 25, uint64(time.Now().UnixNano()%1_000_000)
-	if n, err := strconv.Atoi(os.Getenv("BELLHOP_LEDGER_KILLS")); err == nil {
-		kills = n
+	kills, err := strconv.Atoi(os.Getenv("BELLHOP_LEDGER_KILLS"))
+	if err != nil {
+		t.Skip("NOT TESTED: a ledger under kills; type `BELLHOP_LEDGER_KILLS=100 go test ./e2e -run TestLedger_ -v`")
 	}
+	seed := uint64(time.Now().UnixNano() % 1_000_000)
 	if n, err := strconv.ParseUint(os.Getenv("BELLHOP_LEDGER_SEED"), 10, 64); err == nil {
 		seed = n
 	}
@@ -158,7 +159,10 @@ func TestLedger_ExactUnderKills(t *testing.T) {
 		}
 		time.Sleep(time.Duration(luck.IntN(120)) * time.Millisecond) // the random point of the next kill
 	}
-	e.eventually("all jobs have ended", "select not exists (select from bellhop.jobqueue where ended_at is null)")
+	pgtest.Eventually(t, patience, "all jobs have ended", func() (ended bool) { // the server may still recover
+		err := e.pool.QueryRow(t.Context(), "select not exists (select from bellhop.jobqueue where ended_at is null)").Scan(&ended)
+		return err == nil && ended
+	})
 	const violations = `select coalesce(string_agg(j.id || ' ' || j.type || ' ' || j.state || ' ' || b.n || ' ' || coalesce(j.error, ''), e'\n'), '')
 		from bellhop.jobqueue j cross join lateral (select count(*) as n from entry where job = j.id) b where j.state <> 'succeeded' or b.n <> 2`
 	if wrong := value[string](e, violations); wrong != "" {
