@@ -30,7 +30,8 @@ func (p *Priority) Set(text string) error {
 var wanted = map[string]string{
 	"int": "a whole number, such as 4", "int32": "a whole number, such as 4", "int64": "a whole number, such as 4",
 	"uint64": "a whole number from 0 on, such as 4", "duration": "a time span, such as 90s, 10m or 2h",
-	"bool": "true or false", "stringToInt": "a name and a whole number, such as mail=4", "float64": "a number, such as 0.5",
+	"bool": "true or false", "stringToInt": "a name and a whole number, such as mail=4",
+	"float64": "a number, such as 0.5",
 }
 
 // FlagError says what is wrong with the flags of a command, and what to type next.
