@@ -221,7 +221,8 @@ func TestFilters_ALimitForEachValueOfAVar(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	id := e.filter("RATE_LIMIT 1 per 1h by vars.CUSTOMER", opcodeCat)
-	vars := []string{`'{"CUSTOMER":"a"}'`, `'{"CUSTOMER":"a"}'`, `'{"CUSTOMER":"b"}'`, "null", `'{"CUSTOMER":"b"}'`, "'{}'"}
+	ofA, ofB := `'{"CUSTOMER":"a"}'`, `'{"CUSTOMER":"b"}'`
+	vars := []string{ofA, ofA, ofB, "null", ofB, "'{}'"}
 	var jobs []scheduler.JobID
 	for _, v := range vars {
 		jobs = append(jobs, e.insert("type, vars", "'cat', "+v))
