@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os/user"
 	"path/filepath"
 	"regexp"
@@ -61,6 +62,7 @@ type Agent struct {
 	Dialect    Dialect                // of mode warm
 	Max        int                    // children at once over all instances; 0: no limit of its own
 	MaxPerHost int                    // children at once on one host; 0: no limit of its own
+	Weight     int                    // of its share of a host's slots while other types wait, 1 … scheduler.MostWeight
 	Env        map[string]string      // besides PATH, HOME, LANG, TMPDIR
 	Vars       []string               // names, or path.Match patterns, of job vars it takes
 	WorkDir    string                 // absolute, or empty: the instance's own
@@ -89,7 +91,7 @@ func (r *reader) agents(n node, at string, to *[]Agent) {
 	*to = nil
 	lines := map[scheduler.TypeName]int{}
 	r.each(n, at, "write it like - {type: license, command: [./agents/license]}", func(n node, at string) {
-		a := Agent{Mode: ModeWarm, Dialect: DialectAuto, Engine: defaultEngine()}
+		a := Agent{Mode: ModeWarm, Dialect: DialectAuto, Weight: 1, Engine: defaultEngine()}
 		given := r.mapping(n, at, append(r.agentFields(&a), r.engineFields(&a.Engine)...))
 		if r.engine(n, at, &a, given); a.Mode != ModeEngine {
 			a.Engine = Engine{}
@@ -137,6 +139,7 @@ func (r *reader) agentFields(a *Agent) []field {
 		{name: "dialect", read: r.oneOf("dialect", dialects, func(s string) { a.Dialect = Dialect(s) })},
 		{name: "max", read: r.count(&a.Max)},
 		{name: "max_per_host", read: r.count(&a.MaxPerHost)},
+		{name: "weight", read: r.weight(&a.Weight)},
 		{name: "env", read: r.env(&a.Env)},
 		{name: "vars", read: r.words(&a.Vars, "[USERID]", r.checkVar)},
 		{name: "workdir", read: r.pathName(&a.WorkDir)},
@@ -153,6 +156,18 @@ func (r *reader) agentFields(a *Agent) []field {
 		{name: "nokill", read: r.flag(&a.FOSSology.NoKill)},
 		{name: "noemail", read: r.flag(&a.FOSSology.NoEmail)},
 		{name: "verbose", read: r.count(&a.FOSSology.Verbose)},
+	}
+}
+
+// weight reads a share: no type is without one.
+func (r *reader) weight(to *int) func(node, string) {
+	return func(n node, at string) {
+		read := 1
+		if r.count(&read)(n, at); read < 1 || read > scheduler.MostWeight {
+			r.problem(n, fmt.Sprintf("write a number from 1 to %d", scheduler.MostWeight), "%s is %d", at, read)
+			return
+		}
+		*to = read
 	}
 }
 

@@ -85,6 +85,7 @@ agents:
     dialect: fossology
     max: 4
     max_per_host: 2
+    weight: 3
     env: &common {LANG: C.UTF-8, PORT: 8080, EMPTY: "", TEXT: "a\nb", 7: x}
     vars: [USERID, "OPT_*", "*", PYTHONPATH]
     workdir: work
@@ -144,14 +145,14 @@ agents:
 		Agents: []Agent{
 			{
 				Type: "license", Command: []string{"/etc/bellhop/agents/license", "-n", "5", "--", "true", "1.50", "", "a\nb"},
-				Mode: ModeWarm, Dialect: DialectFOSSology, Max: 4, MaxPerHost: 2, Env: env,
+				Mode: ModeWarm, Dialect: DialectFOSSology, Max: 4, MaxPerHost: 2, Weight: 3, Env: env,
 				Vars: []string{"USERID", "OPT_*", "*", "PYTHONPATH"}, WorkDir: "/etc/bellhop/work", User: "root",
 				Timeout: 90 * time.Minute, Locks: []string{"customer:${vars.CUSTOMER}=exclusive", "big"},
 				FOSSology: FOSSology{
 					Config: "/etc/bellhop/conf", Exclusive: true, Local: true, NoKill: true, NoEmail: true, Verbose: 3,
 				},
 			},
-			{Type: "a:b-C_9", Command: []string{"sleep"}, Mode: ModeExec, Dialect: DialectAuto, Env: env,
+			{Type: "a:b-C_9", Command: []string{"sleep"}, Mode: ModeExec, Dialect: DialectAuto, Weight: 1, Env: env,
 				WorkDir: "/tmp/../srv",
 				Stdout:  StdoutResult, Retry: &scheduler.RetryPolicy{
 					Attempts: 5, First: 2 * time.Second, Most: time.Hour, Factor: 1.5,

@@ -41,7 +41,7 @@ var engineKeys = []string{"engine", "options", "submit", "find", "poll", "kill",
 	"lost_after", "call_timeout", "submits"}
 
 // notEngineKeys are those that mean nothing to it, besides those of dialects.
-var notEngineKeys = []string{"dialect", "db", "max_per_host"}
+var notEngineKeys = []string{"dialect", "db", "max_per_host", "weight"}
 
 func (r *reader) engineFields(e *Engine) []field {
 	return []field{

@@ -43,7 +43,7 @@ foo: 1
 			`3:5: unknown key "comand" in agents[0]; did you mean "command"?`,
 			`4:5: unknown key "typ" in agents[1]; did you mean "type"?`,
 			`6:5: unknown key "max-per-host" in agents[1]; did you mean "max_per_host"?`,
-			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits`,
+			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, weight, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits`,
 		},
 	},
 	{
@@ -133,6 +133,9 @@ hosts:
   - {name: d, slots: 99999999999999999999}
 agents:
   - {type: a, command: [x], max: -1, max_per_host: many}
+  - {type: b, command: [x], weight: 0}
+  - {type: c, command: [x], weight: 101}
+  - {type: d, command: [x], weight: 1.5}
 `,
 		[]string{
 			"1:18: limits.deaths must be a whole number, not a string; leave out the quotes",
@@ -142,6 +145,9 @@ agents:
 			"6:22: hosts[3].slots is 99999999999999999999, which is too much",
 			"8:34: agents[0].max is -1; write 0 or more",
 			"8:52: agents[0].max_per_host must be a whole number, not a string",
+			"9:37: agents[1].weight is 0; write a number from 1 to 100",
+			"10:37: agents[2].weight is 101; write a number from 1 to 100",
+			"11:37: agents[3].weight must be a whole number, not 1.5",
 		},
 	},
 	{

@@ -46,7 +46,8 @@ func TestYield(t *testing.T) {
 		{"without a reason to yield it takes on again", []Tenant{yields}, nil, nil, []TypeName{""}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			to, made := Yield(c.tenants, c.waiting, c.could, keepOne)
+			y := Yield{Tenants: c.tenants, Waiting: c.waiting, Could: c.could, Keep: keepOne}
+			to, made := y.Decide()
 			if !slices.Equal(to, c.to) || !slices.Equal(made, c.made) {
 				t.Errorf("they yield to %q, made %v; want %q, %v", to, made, c.to, c.made)
 			}
@@ -147,7 +148,8 @@ func TestYield_NobodyForLess(t *testing.T) {
 				jobs += min(could[name], waiting[len(waiting)-1].Jobs)
 			}
 		}
-		to, made := Yield(tenants, waiting, could, keepOne)
+		y := Yield{Tenants: tenants, Waiting: waiting, Could: could, Keep: keepOne}
+		to, made := y.Decide()
 		n := 0
 		for i, whom := range to {
 			if whom == "" {

@@ -36,6 +36,8 @@ func TestBounds_More(t *testing.T) {
 	}{
 		{Bounds{Respawn: 9}, free, 9, ""},
 		{Bounds{Respawn: 9}, Slots{All: 4, Taken: 4}, 9, "no_room: big1 has 4 of 4 slots taken"},
+		{Bounds{Respawn: 9}, Slots{All: 4, Taken: 4, By: map[TypeName]int{"cat": 1, "dog": 3}}, 9,
+			"no_room: big1 has 4 of 4 slots taken: 3 by dog, 1 by cat"},
 		{Bounds{Live: 2, PerHost: 3, Respawn: 9}, free, 1, ""},
 		{Bounds{Live: 3, PerHost: 3, Respawn: 9}, free, 0, "no_room: max_per_host is 3, and big1 has 3"},
 		{Bounds{Live: 4, PerHost: 3, Respawn: 9}, free, 0, "no_room: max_per_host is 3, and big1 has 4"},

@@ -1,6 +1,11 @@
 package scheduler
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // TypeCapacity is what one type on one host can take, and what it has asked for.
 type TypeCapacity struct {
@@ -29,11 +34,12 @@ func (a TypeCapacity) Short() int { return max(0, a.Pending-a.Room-a.Coming) }
 
 // Slots is how a host's slots are taken.
 type Slots struct {
-	All      int // of the host
-	Taken    int // by children, those coming up and going included
-	Freeable int // of these, by children that may go to make room
-	Short    int // children that lines which were dealt already still need
-	Granted  int // asked for and not dealt yet
+	All      int              // of the host
+	Taken    int              // by children, those coming up and going included
+	Freeable int              // of these, by children that may go to make room
+	Short    int              // children that lines which were dealt already still need
+	Granted  int              // asked for and not dealt yet
+	By       map[TypeName]int // whose the taken ones are, for a reader
 }
 
 // Ask is for how many more children to ask for work, of whatever type.
@@ -42,6 +48,18 @@ func (s Slots) Ask() int { return max(0, s.All-s.Taken+s.Freeable-s.Short-s.Gran
 // Full reports whether children hold all slots.
 func (s Slots) Full() bool { return s.Taken >= s.All }
 
+// toldTypes is how many types a host names that hold its slots.
+const toldTypes = 5
+
 func (s Slots) told(host HostName) string {
-	return fmt.Sprintf("no_room: %s has %d of %d slots taken", host, s.Taken, s.All)
+	says := fmt.Sprintf("no_room: %s has %d of %d slots taken", host, s.Taken, s.All)
+	types := slices.SortedFunc(maps.Keys(s.By), func(a, b TypeName) int {
+		return cmp.Or(cmp.Compare(s.By[b], s.By[a]), cmp.Compare(a, b))
+	})
+	sep := ": "
+	for _, t := range types[:min(len(types), toldTypes)] {
+		says += fmt.Sprintf("%s%d by %s", sep, s.By[t], t)
+		sep = ", "
+	}
+	return says
 }

@@ -137,6 +137,8 @@ type TypeDemand struct {
 	Type        TypeName
 	Limit       int
 	MaxPriority int // jobs of a worse priority than this are not to start now
+	// Turn: of the jobs of one priority, those of the types with the least of this start first.
+	Turn int
 	// Placed: only such that name a place; a child elsewhere waits for the others.
 	Placed bool
 }

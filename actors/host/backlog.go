@@ -10,49 +10,48 @@ import (
 	"bellhop/scheduler/intake"
 )
 
-// onWaiting decides which children take no more lines.
+// onWaiting takes what waits for this host.
 func (s *host) onWaiting(m *message.WaitingTypes, now time.Time) {
+	s.charge(now)
+	s.waiting, s.coming = s.age(m.Waiting, now), m.Coming
+	s.yield(now)
+}
+
+// yield decides which children take no more lines.
+func (s *host) yield(now time.Time) {
 	children := make([]*childHandle, 0, len(s.children))
 	for _, name := range slices.Sorted(maps.Keys(s.children)) {
 		if child := s.children[name]; child.state.Live() {
 			children = append(children, child)
 		}
 	}
-	more := map[scheduler.TypeName]bool{}
-	for _, w := range m.Waiting {
-		more[w.Type] = true
-	}
-	for _, t := range m.Coming {
-		more[t] = true
-	}
-	tenants := make([]scheduler.Tenant, len(children))
-	for i, child := range children {
-		coming := child.state == scheduler.Prep || child.state == scheduler.Spawned
-		tenants[i] = scheduler.Tenant{
-			Type:   child.pool.Name,
-			Stays:  child.pool.Exec || child.leaving || coming,
-			Yields: child.draining,
-			Idle:   child.seat().Idle,
-			More:   more[child.pool.Name],
-			Start:  child.pool.start(),
-		}
-	}
-	could := map[scheduler.TypeName]int{}
+	y := scheduler.Yield{Waiting: s.waiting, Could: map[scheduler.TypeName]int{}, Tenants: s.tenants(children, now)}
 	for _, pool := range s.pools {
 		live, _ := pool.live()
-		could[pool.Name] = s.could(pool, live, now)
+		y.Could[pool.Name] = s.could(pool, live, now)
 	}
-	minReady := s.inst.setup().MinReady
-	keep := func(t scheduler.Tenant, whom scheduler.TypeName) time.Duration {
+	y.Fair = s.look(y.Could)
+	y.Freed, y.Free = s.preemptingFor, max(0, s.spec.Slots-s.taken())
+	heads, minReady := map[scheduler.TypeName]int{}, s.inst.setup().MinReady
+	for _, w := range s.waiting {
+		heads[w.Type] = w.Head
+	}
+	y.Keep = func(t scheduler.Tenant, whom scheduler.TypeName) time.Duration {
+		if head, waits := heads[t.Type]; waits && head == heads[whom] { // it has had its turn
+			return 0
+		}
 		return t.Keep(s.types[whom].start(), minReady)
 	}
-	to, made := scheduler.Yield(tenants, s.age(m.Waiting, now), could, keep)
+	to, made := y.Decide()
 	changed := !slices.Equal(made, s.preemptingFor)
 	s.preemptingFor = made
 	for i, child := range children {
 		yields, kept := to[i] != "", time.Duration(0)
 		if yields {
-			kept = keep(tenants[i], to[i])
+			kept = y.Keep(y.Tenants[i], to[i])
+		}
+		if yields && !child.draining {
+			child.yieldsSince = now
 		}
 		changed = changed || child.draining != yields || child.keep != kept
 		child.draining, child.keep = yields, kept
@@ -62,6 +61,33 @@ func (s *host) onWaiting(m *message.WaitingTypes, now time.Time) {
 		return
 	}
 	s.resyncSoon()
+}
+
+// tenants are children as those see them that wait for their slots.
+func (s *host) tenants(children []*childHandle, now time.Time) []scheduler.Tenant {
+	more := map[scheduler.TypeName]bool{}
+	for _, w := range s.waiting {
+		more[w.Type] = true
+	}
+	for _, t := range s.coming {
+		more[t] = true
+	}
+	tenants := make([]scheduler.Tenant, len(children))
+	for i, child := range children {
+		coming := child.state == scheduler.Prep || child.state == scheduler.Spawned
+		tenants[i] = scheduler.Tenant{
+			Type:   child.pool.Name,
+			Stays:  child.pool.Exec || child.leaving || coming,
+			Exec:   child.pool.Exec,
+			Coming: coming,
+			Yields: child.draining,
+			Slow:   child.draining && child.state == scheduler.Busy && now.Sub(child.yieldsSince) >= scheduler.SlowExit,
+			Idle:   child.seat().Idle,
+			More:   more[child.pool.Name],
+			Start:  child.pool.start(),
+		}
+	}
+	return tenants
 }
 
 // age counts for how long types have waited of which no child is here.

@@ -36,5 +36,5 @@ func TestDescribe_TellsWhichBoundsAreHit(t *testing.T) {
 	check(scheduler.HostBounds{"few": "no_room: max is 1, and there are 1",
 		"none": "no_room: max_per_host is 1, and x has 1"})
 	up("a", scheduler.ChildReady)
-	check(scheduler.HostBounds{"": "no_room: x has 2 of 2 slots taken", "a": ""})
+	check(scheduler.HostBounds{"": "no_room: x has 2 of 2 slots taken: 1 by a, 1 by none", "a": ""})
 }

@@ -47,9 +47,12 @@ func (s *host) capacityOf(pool *pool, shared bool, now time.Time) (p capacity) {
 	p.Spawnable = s.could(pool, p.live, now)
 	for _, child := range pool.children {
 		room, idle := child.roomLeft(), child.seat().Idle
-		if idle && shared && pool.Exec {
+		switch {
+		case !shared || !pool.Exec:
+			p.Room += room
+		case idle:
 			p.anybodys += min(1, room)
-		} else {
+		case !s.contended(): // else the end of its line frees the slot for any type
 			p.Room += room
 		}
 		switch {
@@ -105,6 +108,7 @@ func (s *host) ask(now time.Time) {
 		}
 	}
 	m.Room, m.Full = slots.Ask(), slots.Taken >= slots.All
+	m.Claimants = s.claimants(now)
 	s.grantedRoom += m.Room
 	if len(m.Now) > 0 || m.Room > 0 || changed || m.Full != s.toldFull {
 		s.toldFull = m.Full

@@ -29,14 +29,15 @@ type host struct {
 	toldFull      bool                             // whether the dispatcher knows that children hold all slots
 	preemptingFor []scheduler.TypeName             // types for which enough children take no more lines
 	waits         map[scheduler.TypeName]time.Time // since when types wait of which there is no child
-	asleep        bool                             // before the last incarnation's processes are dead
-	leaving       bool                             // leaving: nothing is taken any more
-	seats         []scheduler.Seat                 // of one look, kept for the next
-	reach         scheduler.Reachability
-	endReach      func() // ends the attempt to reach it
-	parent        *actor.PID
-	alarm         *time.Timer
-	alarmAt       time.Time
+	sharing
+	asleep   bool             // before the last incarnation's processes are dead
+	leaving  bool             // leaving: nothing is taken any more
+	seats    []scheduler.Seat // of one look, kept for the next
+	reach    scheduler.Reachability
+	endReach func() // ends the attempt to reach it
+	parent   *actor.PID
+	alarm    *time.Timer
+	alarmAt  time.Time
 }
 
 func New(inst *Ports, spec port.HostSpec) *host {
@@ -208,6 +209,9 @@ func (s *host) onNews(m *news, now time.Time) {
 		return
 	}
 	was := child.state
+	if was != m.State && (child.pool.Exec || was.Live() != m.State.Live()) {
+		s.charge(now) // it holds a slot no more, or from now on
+	}
 	child.unacked = slices.Delete(child.unacked, 0, m.Acked-child.got)
 	child.state, child.since, child.room, child.got, child.held = m.State, m.Since, m.Room, m.Acked, m.Held
 	if len(m.Returned) > 0 {
@@ -243,7 +247,11 @@ func (s *host) onNews(m *news, now time.Time) {
 		s.resyncSoon() // it asked for a line behind its own; now its slot is free for any type
 	}
 	if was != m.State && !m.State.Live() {
+		yielded := child.draining
 		child.leaving, child.draining, child.stale, child.keep, child.kept = false, false, false, 0, kept{}
+		if yielded { // no other has to make room now
+			s.yield(now)
+		}
 		s.resync(now) // what it had room for is gone
 	}
 }

@@ -130,6 +130,7 @@ type childHandle struct {
 	leaving     bool
 	wanted      time.Time     // when it was told to come up
 	draining    bool          // takes no more lines, so that it may go
+	yieldsSince time.Time     // and since when
 	keep        time.Duration // and goes when it has had nothing to do for so long
 	kept        kept          // what it has been told of that
 	stale       bool          // of the configuration before: takes no more lines, and goes when it has nothing to do
@@ -176,7 +177,12 @@ func (s *host) onDescribe(c actor.Context, m *message.Describe, now time.Time) {
 }
 
 func (s *host) describe(now time.Time) scheduler.HostReport {
-	slots := scheduler.Slots{All: s.spec.Slots, Taken: s.taken()}
+	slots := scheduler.Slots{All: s.spec.Slots, Taken: s.taken(), By: map[scheduler.TypeName]int{}}
+	for _, pool := range s.pools {
+		if n, _ := pool.live(); n > 0 {
+			slots.By[pool.Name] = n
+		}
+	}
 	r := scheduler.HostReport{Name: s.spec.Name, Slots: slots.All, Taken: slots.Taken,
 		Bounds: scheduler.BoundsOf(s.spec.Name, slots)}
 	for _, pool := range s.pools {

@@ -120,7 +120,12 @@ func (m *Queue) Claim(_ context.Context, me scheduler.InstanceID, d scheduler.De
 			jobs = append(jobs, j.Job)
 		}
 	}
-	slices.SortFunc(jobs, byTurn)
+	turn := func(j scheduler.Job) int {
+		return d.Types[slices.IndexFunc(d.Types, func(t scheduler.TypeDemand) bool { return t.Type == j.Type })].Turn
+	}
+	slices.SortFunc(jobs, func(a, b scheduler.Job) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(turn(a), turn(b)), byTurn(a, b))
+	})
 	jobs = jobs[:min(len(jobs), d.Total)]
 	for i := range jobs {
 		j := m.open[jobs[i].Claim.Job]

@@ -18,6 +18,7 @@ type (
 		Room          int                        // children that could come up, of whatever type
 		Spawn         map[scheduler.TypeName]int // at most so many of each type: absolute; nil: as before
 		PreemptingFor []scheduler.TypeName       // room is being made for these
+		Claimants     []scheduler.Claimant       // in which order types get its slots, while several wait: absolute
 		Full          bool                       // children hold all slots: Room is that of children that would go
 	}
 	// Refunded: what an MSQ job was granted and did not use.
@@ -39,6 +40,7 @@ type capacity struct {
 	// urgent as what others wait with.
 	emptyAt, outrankedAt map[scheduler.TypeName]uint64
 	preemptingFor        []scheduler.TypeName // room is being made for these
+	claimants            []scheduler.Claimant // in which order types get its slots; nil: in that of their jobs
 	full                 bool                 // children hold all slots
 	ranAt                uint64               // the ring at which running children were asked last; 0: others were since
 	told                 bool                 // the host knows that some wait
@@ -78,7 +80,7 @@ func (c *capacity) offer(m Offered) {
 		c.now[t] += n
 	}
 	c.room += m.Room
-	c.full = m.Full
+	c.full, c.claimants = m.Full, slices.Clone(m.Claimants)
 	if m.Spawn != nil { // else it is as it was
 		c.spawn = maps.Clone(m.Spawn)
 	}
@@ -155,5 +157,19 @@ func (c *capacity) settle(epoch uint64, demand scheduler.Demand, used map[schedu
 			left += t.Limit
 		}
 		c.now[t.Type] = max(0, c.now[t.Type]+left)
+	}
+}
+
+// turn is the place of a type in the order in which types get slots. One that the host has not heard of has just
+// begun to wait.
+func (c *capacity) turn(t scheduler.TypeName) int {
+	return 1 + slices.IndexFunc(c.claimants, func(one scheduler.Claimant) bool { return one.Type == t })
+}
+
+// took notes that a type got n slots.
+func (c *capacity) took(t scheduler.TypeName, n int) {
+	if i := c.turn(t) - 1; i >= 0 {
+		c.claimants[i].At += time.Duration(n) * c.claimants[i].Line
+		scheduler.SortClaimants(c.claimants)
 	}
 }

@@ -61,7 +61,11 @@ func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can 
 		if most <= 0 {
 			continue
 		}
-		if one := (scheduler.TypeDemand{Type: t, Limit: most, MaxPriority: worst, Placed: placed}); in.mayOpen(name, t) {
+		one := scheduler.TypeDemand{Type: t, Limit: most, MaxPriority: worst, Placed: placed}
+		if assigned && c.claimants != nil { // one slot at a time, to the type whose turn it is
+			one.Limit, one.Turn = 1, c.turn(t)
+		}
+		if in.mayOpen(name, t) {
 			demand.Types = append(demand.Types, one)
 		} else {
 			saturated = append(saturated, one)
@@ -79,6 +83,9 @@ func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can 
 	}
 	if assigned {
 		demand.Total = min(demand.Total, c.room)
+		if c.claimants != nil {
+			demand.Total = min(demand.Total, 1)
+		}
 	}
 	return demand
 }

@@ -280,6 +280,11 @@ func (m Claimed) apply(in *Intake, now time.Time, s *Step) {
 		in.learn(m.Claim.Demand, c, got, brought)
 	}
 	c.settle(m.Claim.Epoch, m.Claim.Demand, used)
+	if m.Claim.Demand.Assigned {
+		for t, n := range used {
+			c.took(t, n)
+		}
+	}
 	if n := len(s.Dispatch); n > 0 {
 		s.Dispatch[n-1].Recount = c.spend(m.Claim.Demand.Assigned)
 	}

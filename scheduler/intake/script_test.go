@@ -1,7 +1,9 @@
 package intake
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +19,7 @@ import (
 //
 //	new TYPE… exclusive=(TYPE)            an instance with agents of these types, and the host h
 //	offer now=(work=2) room=1 spawn=(work=1) full      h can take two lines of work, and one more child
+//	offer room=2 claimants=(work=3,other=1)    several types wait: what each has had of the slots, in seconds
 //	claimed work=(1,2) query=(3)          what the last claim brought, by type; of query, MSQ jobs
 //	claimed alone=(4) back                the same, but it goes back: the claim was to learn whether one waits
 //	over 1                                so many jobs that ran are over
@@ -138,6 +141,13 @@ func (s *story) offer(t *testing.T, d *datadriven.TestData) Offered {
 			o.Full = true
 		case "room":
 			o.Room = number(t, d, a.Vals[0])
+		case "claimants":
+			for _, pair := range a.Vals {
+				typ, at, _ := strings.Cut(pair, "=")
+				o.Claimants = append(o.Claimants, scheduler.Claimant{Type: scheduler.TypeName(typ),
+					At: time.Duration(number(t, d, at)) * time.Second, Line: time.Second})
+			}
+			scheduler.SortClaimants(o.Claimants)
 		case "now", "spawn":
 			of := map[scheduler.TypeName]int{}
 			for _, pair := range a.Vals {
@@ -215,6 +225,14 @@ func (s *story) told(st Step) {
 			fmt.Fprintf(&s.out, " %d %s", of.Limit, of.Type)
 		}
 		fmt.Fprintf(&s.out, ", %d in all", c.Demand.Total)
+		turns := slices.Clone(c.Demand.Types)
+		slices.SortStableFunc(turns, func(a, b scheduler.TypeDemand) int { return cmp.Compare(a.Turn, b.Turn) })
+		if n := len(turns); n > 0 && turns[n-1].Turn > 0 {
+			s.out.WriteString(" in turn:")
+			for _, of := range turns {
+				fmt.Fprintf(&s.out, " %s", of.Type)
+			}
+		}
 		if c.Demand.Assigned {
 			s.out.WriteString(", for new children")
 		}

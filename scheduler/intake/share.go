@@ -97,9 +97,17 @@ func (in *Intake) byAge() []*msq {
 // feed gives MSQ jobs the slots that are theirs: those of the best priority first, and equals in turn. The queue
 // takes a turn too while it may have jobs as urgent. Types, and hosts, take turns in coming first.
 func (in *Intake) feed(can Can, s *Step) {
-	if len(in.msqs) == 0 {
-		return
+	for len(in.msqs) > 0 {
+		before := len(s.Grants)
+		in.feedOnce(can, s)
+		inTurn := func(g Grant) bool { return g.Spawn > 0 && in.capacities[g.Host].claimants != nil }
+		if !slices.ContainsFunc(s.Grants[before:], inTurn) { // else it was one slot; the next may be another type's
+			return
+		}
 	}
+}
+
+func (in *Intake) feedOnce(can Can, s *Step) {
 	byType := map[scheduler.TypeName][]*msq{}
 	for _, q := range in.byAge() {
 		if q.waiting > 0 && !in.control.Pauses(q.job.Type) {
@@ -129,7 +137,7 @@ func (in *Intake) feedEqual(t scheduler.TypeName, equal, before []*msq, can Can,
 	for _, name := range inTurn(in.hostNames(), in.feeds) {
 		c := in.capacities[name]
 		queue := c.emptyAt[t] != in.ring && !can.Claiming && !in.leaving
-		free := c.now[t] + min(c.room, c.spawn[t])
+		free := c.now[t] + in.roomFor(name, t, can)
 		if free <= 0 {
 			continue
 		}
@@ -147,6 +155,7 @@ func (in *Intake) feedEqual(t scheduler.TypeName, equal, before []*msq, can Can,
 				continue
 			}
 			now, spawn := c.grant(t, n)
+			c.took(t, spawn)
 			q.take(now+spawn, names)
 			given = true
 			s.Grants = append(s.Grants, Grant{
@@ -156,6 +165,32 @@ func (in *Intake) feedEqual(t scheduler.TypeName, equal, before []*msq, can Can,
 			in.turn[t]++
 		}
 	}
+}
+
+// roomFor is for how many items of a type children may come up on a host: where types take turns, for one, when it
+// is the type's turn.
+func (in *Intake) roomFor(name scheduler.HostName, t scheduler.TypeName, can Can) int {
+	c := in.capacities[name]
+	room := min(c.room, c.spawn[t])
+	place := c.turn(t)
+	if c.claimants == nil || place == 0 || room <= 0 {
+		return room
+	}
+	for _, other := range c.claimants[:place-1] {
+		if c.spawn[other.Type] <= 0 {
+			continue
+		}
+		claims := can.Claim && !in.leaving && !in.excl.types[other.Type] && !slices.Contains(in.Locked, other.Type) &&
+			in.mayHave(c, other.Type, true, can)
+		items := slices.ContainsFunc(in.byAge(), func(q *msq) bool {
+			n, _ := q.on(in, name)
+			return q.job.Type == other.Type && n > 0 && !in.control.Pauses(other.Type)
+		})
+		if claims || items {
+			return 0
+		}
+	}
+	return min(room, 1)
 }
 
 // inTurn begins a list with the one whose turn it is.

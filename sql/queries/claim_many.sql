@@ -1,10 +1,10 @@
 -- Claims ready jobs of several types, or jobs whose children have to come up first, in (priority, id) within each type;
--- of all together the first $8. Assigned ($9): their start is written when a child has taken them; else they run from
+-- of all together the first $8, in (priority, turn of the type, id). Assigned ($9): their start is written when a child has taken them; else they run from
 -- now on.
 -- $1 instance, $2 host, $3 types, $4 how many of each type at the most, $5 the names this host answers to in run_on,
 -- $6 the worst priority of each type that may start, $7 whether MSQ jobs are wanted too, $8 how many in all, $9 assigned,
 -- $10 types that would come up if there were room: nothing less urgent than their jobs starts;
--- $11 of which types only jobs that name a place; $12 the era's floor.
+-- $11 of which types only jobs that name a place; $12 the era's floor; $13 the turn of each type.
 -- Guard: as in claim.sql. Index: jobqueue_ready (type, priority, id), one range for each type; jobqueue_pinned, one for
 -- each type and name; the primary key.
 with rival as materialized (
@@ -27,8 +27,8 @@ with rival as materialized (
           limit 1) here)) x
 ),
 picked as materialized (
-  select q.id, q.priority
-   from unnest($3::text[], $4::int[], $6::int[], $11::bool[]) as d (type, most, worst, placed)
+  select q.id, q.priority, d.turn
+   from unnest($3::text[], $4::int[], $6::int[], $11::bool[], $13::int[]) as d (type, most, worst, placed, turn)
   cross join lateral (
     select x.id, x.priority
       from (select * from (
@@ -70,7 +70,7 @@ update bellhop.jobqueue j
        spawned_at = null,
        started_at = coalesce(j.started_at, case when not $9 then clock_timestamp() end),
        waiting_for = case when $9 then 'child_starting' end
- where j.id = any (array(select id from picked order by priority, id limit $8))
+ where j.id = any (array(select id from picked order by priority, turn, id limit $8))
 returning j.id, j.fence, j.attempt, j.priority, j.type, j.args, j.msq, j.repeat, coalesce(j.key, ''), coalesce(j.vars::text, ''),
           coalesce(j.traceparent, ''), coalesce(extract(epoch from j.timeout) * 1000, 0)::bigint, case when j.own_attempts then -j.max_attempts else j.max_attempts end, j.deaths,
           case when j.msq is not null then coalesce(j.run_on, '') else '' end,

@@ -139,6 +139,11 @@ func (c *Claimer) claimFrom(
 ) (jobs []scheduler.Job, rest scheduler.Demand, more bool, err error) {
 	began := time.Now()
 	if c.shares.among(d, began) {
+		for _, one := range inTurn(d) {
+			if jobs, err = c.claimShared(ctx, conn, me, one); err != nil || len(jobs) > 0 {
+				return jobs, d, false, err
+			}
+		}
 		jobs, err = c.claimShared(ctx, conn, me, d)
 		return jobs, d, false, err
 	}
@@ -163,6 +168,27 @@ func (c *Claimer) claimFrom(
 	return jobs, rest, more, nil
 }
 
+// inTurn asks for one job of each type alone, in the order of their turns, unless another of them has one more urgent.
+// Where types take no turns, or a host does not take all of their jobs, it asks for nothing.
+func inTurn(d scheduler.Demand) (list []scheduler.Demand) {
+	types := slices.Clone(d.Types)
+	slices.SortStableFunc(types, func(a, b scheduler.TypeDemand) int { return cmp.Compare(a.Turn, b.Turn) })
+	if len(types) < 2 || types[len(types)-1].Turn == 0 || d.Total > 1 || d.Only != nil {
+		return nil
+	}
+	for i, t := range types {
+		one := d
+		one.Types, one.Preemptors = []scheduler.TypeDemand{t}, nil
+		for j, other := range types {
+			if j != i {
+				one.Preemptors = append(one.Preemptors, other.Type)
+			}
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
 // claimStatement is the statement that claims from there.
 func claimStatement(
 	me scheduler.InstanceID, d scheduler.Demand, from position.From, floor scheduler.Fence,
@@ -176,15 +202,15 @@ func claimStatement(
 		return claimAboveSQL, []any{int64(me), string(d.Host), types, most, d.Total, s.Xmax, s.InProgress, int64(floor)}
 	}
 	args = []any{int64(me), string(d.Host), types, most, d.Localities, worst, d.MSQ, d.Total, d.Assigned}
-	placed := make([]bool, len(d.Types))
+	placed, turns := make([]bool, len(d.Types)), make([]int32, len(d.Types))
 	for i, t := range d.Types {
-		placed[i] = t.Placed
+		placed[i], turns[i] = t.Placed, int32(t.Turn)
 	}
 	if d.Only != nil {
 		return claimOnlySQL, append(args, sql.OrNull(d.Only.RJM), sql.OrNull(d.Only.Names), d.Only.Priorities, placed,
-			int64(floor))
+			int64(floor), turns)
 	}
-	return claimManySQL, append(args, d.Preemptors, placed, int64(floor))
+	return claimManySQL, append(args, d.Preemptors, placed, int64(floor), turns)
 }
 
 func claimArgs(me scheduler.InstanceID, d scheduler.Demand, after position.Key, floor scheduler.Fence) []any {
