@@ -21,6 +21,8 @@ func TestClaim_TypesInTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := openEnv(t)
+			e.insert(way.columns, way.flood)
+			e.claim(demand(1)) // it has heard of shares
 			flood := e.insert(way.columns, way.flood)
 			woke := e.insert("type", "'dog'")
 			urgent := e.insert("type, priority", "'cat', -1")
