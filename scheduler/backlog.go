@@ -73,9 +73,9 @@ type Yield struct {
 	best  map[TypeName]int
 }
 
-// Decide says for each tenant the type that it makes room for, "" for none: for each job that waits one child of another
-// type of which nothing as urgent waits. A child that has nothing to do goes before one that has. made are the types
-// for whose jobs there are enough of them.
+// Decide says for each tenant the type that it makes room for, "" for none: for each job that waits one child of
+// another type of which nothing as urgent waits. A child that has nothing to do goes before one that has. made are the
+// types for whose jobs there are enough of them.
 //
 // Without it a type that is never idle would keep its slots, however urgent the jobs of others are.
 //

@@ -6,8 +6,8 @@ import (
 	"bellhop/scheduler"
 )
 
-// Of the jobs of one priority, those of the type whose turn it is start first; what is more urgent goes before, whatever
-// its type's turn. The same holds where some jobs have a share, and where a host chooses.
+// Of the jobs of one priority, those of the type whose turn it is start first. What is more urgent goes before,
+// whatever its type's turn. The same holds where some jobs have a share, and where a host chooses.
 func TestClaim_TypesInTurn(t *testing.T) {
 	t.Parallel()
 	for name, way := range map[string]struct {
