@@ -139,11 +139,6 @@ func (c *Claimer) claimFrom(
 ) (jobs []scheduler.Job, rest scheduler.Demand, more bool, err error) {
 	began := time.Now()
 	if c.shares.among(d, began) {
-		for _, one := range inTurn(d) {
-			if jobs, err = c.claimShared(ctx, conn, me, one); err != nil || len(jobs) > 0 {
-				return jobs, d, false, err
-			}
-		}
 		jobs, err = c.claimShared(ctx, conn, me, d)
 		return jobs, d, false, err
 	}
@@ -166,27 +161,6 @@ func (c *Claimer) claimFrom(
 	}
 	rest, more = c.position.Next(d, from, snapshot, jobs, began, time.Now())
 	return jobs, rest, more, nil
-}
-
-// inTurn asks for one job of each type alone, in the order of their turns, unless another of them has one more urgent.
-// Where types take no turns, or a host does not take all of their jobs, it asks for nothing.
-func inTurn(d scheduler.Demand) (list []scheduler.Demand) {
-	types := slices.Clone(d.Types)
-	slices.SortStableFunc(types, func(a, b scheduler.TypeDemand) int { return cmp.Compare(a.Turn, b.Turn) })
-	if len(types) < 2 || types[len(types)-1].Turn == 0 || d.Total > 1 || d.Only != nil {
-		return nil
-	}
-	for i, t := range types {
-		one := d
-		one.Types, one.Preemptors = []scheduler.TypeDemand{t}, nil
-		for j, other := range types {
-			if j != i {
-				one.Preemptors = append(one.Preemptors, other.Type)
-			}
-		}
-		list = append(list, one)
-	}
-	return list
 }
 
 // claimStatement is the statement that claims from there.

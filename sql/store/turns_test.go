@@ -7,7 +7,7 @@ import (
 )
 
 // Of the jobs of one priority, those of the type whose turn it is start first. What is more urgent goes before,
-// whatever its type's turn. The same holds where some jobs have a share, and where a host chooses.
+// whatever its type's turn. The same holds where a host chooses.
 func TestClaim_TypesInTurn(t *testing.T) {
 	t.Parallel()
 	for name, way := range map[string]struct {
@@ -15,7 +15,6 @@ func TestClaim_TypesInTurn(t *testing.T) {
 		only           *scheduler.Only
 	}{
 		"plain":                   {"type, priority", "'cat', 0", nil},
-		"with a share":            {"type, priority, share", "'cat', 0, 'x'", nil},
 		"for a host that chooses": {"type, priority", "'cat', 0", &scheduler.Only{}},
 	} {
 		t.Run(name, func(t *testing.T) {
