@@ -179,8 +179,8 @@ func (h *history) finish() {
 // stretch is a time in a slot.
 type stretch struct{ due, began, ended time.Duration }
 
-// rests is for how long a slot rests before the next job: half of the times no longer. A job that had waited already
-// takes the slot, or the lock, of the job that ended last.
+// rests is for how long a slot rests before the next job, on average. A job that had waited already takes the slot, or
+// the lock, of the job that ended last.
 func (h *history) rests() time.Duration {
 	var gaps []time.Duration
 	for _, runs := range h.runs {
@@ -208,7 +208,15 @@ func (h *history) rests() time.Duration {
 		return 0
 	}
 	slices.Sort(gaps)
-	return gaps[len(gaps)/2]
+	var sum time.Duration
+	for i, gap := range gaps {
+		if gap > 10*gaps[len(gaps)/2]+time.Millisecond { // these waited for something else
+			gaps = gaps[:i]
+			break
+		}
+		sum += gap
+	}
+	return sum / time.Duration(len(gaps))
 }
 
 // notes say what the replay leaves out.
