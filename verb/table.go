@@ -73,7 +73,7 @@ var All = []Verb{
 	{Name: "run", To: Workflow, By: Operator, Says: "Run", Summary: "Start a run by hand",
 		Done: "a run was started", Line: "bellhop workflow run {}", Route: "POST /workflows/{}/run",
 		Calls: "workflow_run", do: ran},
-	{Name: "rerun", To: Run, By: Operator, Says: "Go on at the failed step", Summary: "Continue a failed run",
+	{Name: "rerun", To: Run, By: Operator, Says: "Resume from the failed step", Summary: "Continue a failed run",
 		Done: "it goes on at the failed step", Line: "bellhop workflow retry {}", Route: "POST /runs/{}/retry",
 		Calls: "workflow_retry", do: rerun},
 	{Name: "activate", To: Workflow, By: Operator, Says: "Activate", Summary: "Activate a workflow",

@@ -53,7 +53,7 @@ begin
         elsif done in ('succeeded', 'failed', 'cancelled', 'quarantined') then
           done := 'job ' || words[2] || ' ' || bellhop.predicate(done);
         else
-          done := 'job ' || words[2] || ' is asked to stop';
+          done := 'job ' || words[2] || ' was asked to stop';
         end if;
       end if;
     elsif words[1] = 'pause' and cardinality(words) <= 2 then

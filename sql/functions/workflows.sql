@@ -50,6 +50,17 @@ as $$
   select bellhop.sensor_kind(w.definition) from bellhop.workflow w where w.name = called and bellhop.is_reader()
 $$;
 
+-- schedule_of: when the clock starts a workflow, for readers that do not see its definition: `every 20s`, or the line of
+-- cron, ` in ` and its zone. NULL: the clock does not start it. Index: the primary key.
+-- Grant: reader operator scheduler
+create or replace function bellhop.schedule_of(called text) returns text
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select coalesce('every ' || (s ->> 'every'), (s ->> 'cron') || ' in ' || coalesce(s ->> 'zone', 'UTC'))
+    from (select w.definition -> 'sensor' as s from bellhop.workflow w where w.name = called and bellhop.is_reader()) d
+$$;
+
 -- unserved: the types of a definition's steps for which no running instance has an agent, in the words of
 -- bellhop.causes. No row if no instance runs: the agents of a later one are unknown. Indexes: instance_live, agent's
 -- primary key.

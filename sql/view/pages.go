@@ -143,6 +143,7 @@ type FailedRow struct {
 	FirstAt *time.Time
 	LastAt  *time.Time
 	Jobs    []scheduler.JobID // the newest first
+	Behind  int64             // jobs that needed one of these, and so never ran
 }
 
 // Span is a time that lasted from so long ago until so long ago; 0: from whenever, until now.

@@ -42,7 +42,8 @@ type WorkflowRow struct {
 	Instance     *scheduler.InstanceID `json:"instance"`
 	ChangedAt    time.Time             `json:"changed_at"`
 	ChangedBy    string                `json:"changed_by"`
-	Sensor       *string               `json:"sensor"` // its kind; nil: none, or none that is looked at
+	Sensor       *string               `json:"sensor"`   // its kind; nil: none, or none that is looked at
+	Schedule     *string               `json:"schedule"` // bellhop.schedule_of; nil: no clock starts it
 	NextFire     *time.Time            `json:"next_fire"`
 	FiredAt      *time.Time            `json:"fired_at"`
 	Problem      *string               `json:"problem"`

@@ -55,10 +55,8 @@ func fromHereButton(follow int64, refused bool) string {
 		return "Retry from here: not now"
 	case follow == 0:
 		return "Retry from here"
-	case follow == 1:
-		return "Retry from here: 1 follows"
 	}
-	return "Retry from here: " + words.Grouped(follow) + " follow"
+	return "Retry from here (+" + words.Count(int(follow), "dependent") + ")"
 }
 
 // followers tells of each job of a graph how many of those that need it, by way of others too,

@@ -42,7 +42,7 @@ func TestBehind_RetryFromHere(t *testing.T) {
 	if !strings.Contains(page, `action="/do/behind"`) || strings.Contains(s.get(http.StatusOK, "/jobs/5"), `action="/do/behind"`) {
 		t.Errorf("it is not offered where somebody is behind, or where nobody is:\n%s", page)
 	}
-	if !strings.Contains(page, "Retry from here: 3 follow<") {
+	if !strings.Contains(page, "Retry from here (&#43;3 dependents)<") {
 		t.Errorf("it does not say how many follow:\n%s", page)
 	}
 	to := s.post(http.StatusSeeOther, "/do/behind", url.Values{"id": {"2"}, "back": {"/jobs/2"}})

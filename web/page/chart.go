@@ -14,6 +14,18 @@ const (
 	chartHeight = 120
 )
 
+// failedShare says how much of what ended has failed: "0.1 %". Empty: nothing failed, or nothing ended.
+func failedShare(history []view.HistoryRow, failed int64) string {
+	var ended int64
+	for _, h := range history {
+		ended += h.Succeeded + h.Failed
+	}
+	if failed == 0 || ended == 0 || failed > ended {
+		return ""
+	}
+	return fmt.Sprintf("%.2g %%", float64(failed)*100/float64(ended))
+}
+
 // chart is bars, one a minute, with what succeeded under what failed, and what
 // was taken as a line above them.
 type chart struct {
@@ -21,6 +33,7 @@ type chart struct {
 	Bars          []bar
 	Taken         string // points of a polyline
 	Marks         []mark
+	Lane          []bar  // failures alone, on a height of their own: beside many successes they would not be seen
 	Most          string // what the height stands for
 	Empty         bool
 	Says          string // the same as text, for screen readers
@@ -44,7 +57,7 @@ type mark struct {
 func minutesChart(history []view.HistoryRow, from time.Time, minutes int) chart {
 	type count struct{ taken, ok, bad int64 }
 	counts := make([]count, minutes)
-	var most, ok, bad int64
+	var most, worst, ok, bad int64
 	for _, h := range history {
 		i := int(h.Minute.Sub(from) / time.Minute)
 		if i < 0 || i >= minutes {
@@ -56,7 +69,7 @@ func minutesChart(history []view.HistoryRow, from time.Time, minutes int) chart 
 		c.bad += h.Failed
 		ok += h.Succeeded
 		bad += h.Failed
-		most = max(most, c.taken, c.ok+c.bad)
+		most, worst = max(most, c.taken, c.ok+c.bad), max(worst, c.bad)
 	}
 	c := chart{Width: chartWidth, Height: chartHeight, Empty: most == 0, Most: words.Grouped(most) + "/min"}
 	c.Says = fmt.Sprintf("In %d minutes %s succeeded and %s failed; at most %s in a minute.", minutes,
@@ -83,6 +96,10 @@ func minutesChart(history []view.HistoryRow, from time.Time, minutes int) chart 
 			)
 		}
 		c.Bars = append(c.Bars, b)
+		if n.bad > 0 {
+			h := 3 + 11*float64(n.bad)/float64(worst)
+			c.Lane = append(c.Lane, bar{X: b.X, W: b.W, BadY: 16 - h, BadH: h, Says: b.Says})
+		}
 		c.Taken += fmt.Sprintf("%.1f,%.1f ", x+step/2, chartHeight-high(n.taken))
 		if at.Minute()%15 == 0 {
 			c.Marks = append(c.Marks, mark{x + step/2, at.Format("15:04")})

@@ -25,6 +25,7 @@ type failureGroup struct {
 	Last   *time.Time
 	Newest scheduler.JobID
 	Jobs   []scheduler.JobID
+	Behind int64 // jobs that needed one of these, and so never ran
 }
 
 // groupFailures puts those together that say the same, the most first.
@@ -44,6 +45,7 @@ func groupFailures(rows []view.FailedRow) []failureGroup {
 			groups[k], hosts[k] = g, map[string]bool{}
 		}
 		g.N += len(r.Jobs)
+		g.Behind += r.Behind
 		g.Jobs = append(g.Jobs, r.Jobs...)
 		if newest := r.Jobs[0]; newest > g.Newest {
 			g.Newest, g.Sample = newest, r.Error

@@ -132,6 +132,21 @@ func TestFailures_AGroupLeadsToAPlan(t *testing.T) {
 	}
 }
 
+// A job that never ran, since it needed a failed one, is no failure of its own: it is counted behind that one.
+func TestFailures_ConsequencesStandBehindTheirCause(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.exec(`insert into bellhop.jobqueue (type, key) values ('bill', 'cause')`)
+	s.exec(`select bellhop.submit('ship', after_keys => '{cause}') from generate_series(1, 3)`)
+	s.exec(`update bellhop.jobqueue set state = 'running', attempt = 1, fence = 1, started_at = now() where key = 'cause'`)
+	s.exec(`update bellhop.jobqueue set state = 'failed', ended_at = now(), error = 'no paper' where key = 'cause'`)
+	s.exec(`select bellhop.ended(array(select id from bellhop.jobqueue where key = 'cause'))`)
+	page := s.get(http.StatusOK, "/failures")
+	if !strings.Contains(page, "+3 that needed it and never ran") || strings.Contains(page, "which it needs") {
+		t.Errorf("consequences stand beside their cause:\n%s", page)
+	}
+}
+
 // A part of a filter that means nothing is refused, and not left out: an order without it would be for more jobs, or
 // for all.
 func TestOperations_RefuseAFilterThatMeansNothing(t *testing.T) {

@@ -29,6 +29,7 @@ type overviewData struct {
 	EmptyIn                 float64 // seconds; 0: not known
 	WaitP50, WaitP99        time.Duration
 	Measured                bool
+	Share                   string // of those that ended within the hour, as many failed
 	Waits                   []waiting
 	WaitsOthers             int // types that Waits leaves out
 	Failures                []failureGroup
@@ -105,6 +106,7 @@ func overview(r *request) (content, error) {
 	d.Failing = max(d.Failing, int64(failedJobs(failed))) // a minute is history when it is over
 	d.Failures = groupFailures(failed)
 	d.Failures = d.Failures[:min(len(d.Failures), 5)]
+	d.Share = failedShare(history, d.Failing)
 	d.WaitsOthers = max(0, len(d.Waits)-waitsMost)
 	d.Waits = d.Waits[:min(len(d.Waits), waitsMost)]
 	return content{Title: "Overview", Template: "overview", Data: d}, nil

@@ -25,7 +25,7 @@ func TestPages_ASubmitterHasHisOwnJobs(t *testing.T) {
 		if !strings.Contains(page, ">mine<") || strings.Contains(page, "of another") {
 			t.Errorf("%s does not list his jobs, and no others:\n%s", path, page)
 		}
-		for _, away := range []string{`href="/hosts"`, `href="/failures"`, `href="/attachments"`, "All matching jobs", "Do it yourself"} {
+		for _, away := range []string{`href="/hosts"`, `href="/failures"`, `href="/attachments"`, "All matching jobs", "CLI and API equivalents"} {
 			if strings.Contains(page, away) {
 				t.Errorf("%s offers %s, which would be refused", path, away)
 			}

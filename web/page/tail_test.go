@@ -142,7 +142,7 @@ func TestBrowser_ALogStaysWhereSectionsCome(t *testing.T) {
 	b.until(`!!document.getElementById('h-error') && !!document.getElementById('l-41')`)
 	got := b.eval(`[...document.querySelectorAll('main > section')].map((s) => s.getAttribute('aria-labelledby')).join() + ' ' +
 		[...document.querySelectorAll('#log tr')].map((r) => r.id.slice(2)).join()`)
-	if want := "h-why,h-when,h-error,h-args,h-log " + count(1, 41); got != want {
+	if want := "h-error,h-why,h-args,h-when,h-log " + count(1, 41); got != want {
 		t.Errorf("it shows %s", got)
 	}
 	b.quiet("a job that ends")

@@ -27,6 +27,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"queryText": url.QueryEscape,
 		"paused":    pausedRows,
 		"runs":      runs,
+		"starts":    startedBy,
 		"versions": func(list []view.VersionRow) (rows []versionRow) {
 			for _, v := range list {
 				rows = append(rows, versionRow{v})

@@ -37,6 +37,38 @@ type workflowData struct {
 	Reasons    []view.ReasonRow // what starts it, and what keeps it from being started
 	Definition string
 	Address    string
+	Shapes     shapes // of the newest run that has steps
+	Drawn      bool
+	Last       int64 // that run
+}
+
+// Starts says what starts it.
+func (d workflowData) Starts() string { return startedBy(d.WorkflowRow) }
+
+// draw draws the steps of the newest run that was not skipped.
+func (d *workflowData) draw(r *request) error {
+	i := slices.IndexFunc(d.Runs, func(run view.RunRow) bool { return run.State != "skipped" && run.State != "queued" })
+	if i < 0 {
+		return nil
+	}
+	steps, err := r.Look.Steps(r, d.Runs[i].ID)
+	if err != nil {
+		return err
+	}
+	of := runData{RunRow: d.Runs[i], ends: map[scheduler.JobID]bool{}}
+	for _, s := range steps {
+		if s.Step != nil {
+			of.Steps = append(of.Steps, s)
+		}
+	}
+	if len(of.Steps) == 0 {
+		return nil
+	}
+	if err := of.draw(r); err != nil {
+		return err
+	}
+	d.Shapes, d.Drawn, d.Last = of.Shapes, of.Drawn, of.ID
+	return nil
 }
 
 func workflow(r *request) (content, error) {
@@ -50,6 +82,9 @@ func workflow(r *request) (content, error) {
 	}
 	d.WorkflowRow = list[0]
 	if d.Runs, err = r.Look.Runs(r, &d.Name, nil, runsMost); err != nil {
+		return content{}, err
+	}
+	if err := d.draw(r); err != nil {
 		return content{}, err
 	}
 	if d.Versions, err = r.Look.Versions(r, d.Name); err != nil {

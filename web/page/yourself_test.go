@@ -18,7 +18,7 @@ var (
 	braces  = regexp.MustCompile(`\{[^}]*\}`)
 )
 
-// yourself are the lines under "Do it yourself" on a page.
+// yourself are the lines under "CLI and API equivalents" on a page.
 func (s *site) yourself(path string) (lines []string) {
 	s.Helper()
 	_, rest, _ := strings.Cut(s.get(http.StatusOK, path), `<details class="all yourself">`)
