@@ -2565,6 +2565,12 @@ CREATE OR REPLACE FUNCTION bellhop.save_step(job bigint, fence bigint, name text
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.schedule_of(called text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.sees(watches jsonb, called text, sensor jsonb)
  RETURNS boolean
  LANGUAGE sql
