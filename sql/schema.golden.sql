@@ -2216,7 +2216,7 @@ CREATE OR REPLACE FUNCTION bellhop.pause_after(type text, attempt integer, jitte
  LANGUAGE sql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.pick_of_line(type text, place text, priority smallint, n integer, msq boolean, only_priorities integer[], only_names text)
+CREATE OR REPLACE FUNCTION bellhop.pick_of_line(type text, place text, priority smallint, n integer, msq boolean, only_priorities integer[], only_names text, had bigint[])
  RETURNS bigint[]
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
@@ -2651,10 +2651,28 @@ CREATE OR REPLACE FUNCTION bellhop.session_of(session bytea)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.share_ahead(j bellhop.jobqueue, OUT starts bigint, OUT next text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.share_came()
  RETURNS trigger
  LANGUAGE plpgsql
  SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.share_set(type text, name text, weight real)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.shares(type text DEFAULT NULL::text)
+ RETURNS TABLE(type text, name text, weight real, waiting bigint, running bigint, started bigint)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.sign_in(digest bytea)

@@ -14,7 +14,7 @@ begin
   if new.type in ('command', 'dummy') then
     if tg_op = 'INSERT' then
       raise check_violation using message = format('a job of type %s runs nothing that could be shared', new.type),
-        constraint = 'jobqueue_share_text', table = 'jobqueue', column = 'share', hint = 'Leave share out.';
+        constraint = 'jobqueue_share', table = 'jobqueue', column = 'share', hint = 'Leave share out.';
     end if;
     update bellhop.jobqueue j set share = null where j.id = new.id;
     return null;

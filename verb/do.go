@@ -93,6 +93,11 @@ func resumed(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	return out, err
 }
 
+// weighed gives a key its weight.
+func weighed(ctx context.Context, l view.Look, in In) (Out, error) {
+	return Out{}, l.SetShare(ctx, in.Share)
+}
+
 // shutDown ends an instance when what it runs is over.
 func shutDown(ctx context.Context, l view.Look, in In) (Out, error) {
 	args := fmt.Sprintf("shutdown %d", in.ID)

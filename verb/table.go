@@ -41,6 +41,10 @@ var All = []Verb{
 		Done: "resumed", Line: "bellhop resume {}", Route: "POST /types/{}/resume", Calls: "resume",
 		do: resumed},
 
+	{Name: "share set", To: Type, By: Operator, Summary: "Set the weight of a key of a type",
+		Line: "bellhop share set {} NAME WEIGHT", Calls: "share_set", do: weighed, NoPage: byHand,
+		NoRoute: "weights are few, and stay: the command and SQL set them"},
+
 	{Name: "shutdown", To: Instance, By: Operator, Says: "Stop",
 		Done: "it ends when its running jobs have ended", Line: "bellhop submit command 'shutdown {}'",
 		Route: "POST /jobs", Body: `{"type": "command", "args": "shutdown {}"}`, Calls: "submit", do: shutDown},

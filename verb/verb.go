@@ -79,6 +79,7 @@ type In struct {
 	Rule    notice.Rule
 	Active  *bool // nil: as it is; of a new rule: true
 	Filter  view.FilterRow
+	Share   view.ShareRow
 	Ended   view.PruneFilter
 	Past    int64 // where the last piece of work ended
 }

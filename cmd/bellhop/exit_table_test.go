@@ -25,7 +25,7 @@ type onDatabase struct {
 // Every command that opens a database stands here, and every other one in alone.
 var withDatabase = map[string]onDatabase{
 	"agents": {}, "attachments": {}, "doctor": {denied: 1}, "history": {}, "hosts": {}, "instances": {}, "kick": {}, "emit": {args: "paid.42"}, "locks": {},
-	"ls": {}, "pause": {}, "resume": {}, "stats": {}, "prune": {}, "manager status": {}, "manager stop": {},
+	"ls": {}, "pause": {}, "resume": {}, "share ls": {}, "share set": {args: "a k 2"}, "stats": {}, "prune": {}, "manager status": {}, "manager stop": {},
 	"manager start": {}, "filter list": {}, "workflow ls": {}, "workflow projects": {}, "workflow runs": {}, "rjmls": {}, "rjmflush": {},
 	"workflow notify ls": {}, "workflow notify messages": {}, "workflow export": {},
 	"bench": {}, "top": {args: "--once"}, "submit": {args: "a x"}, "batch begin": {args: "a x"}, "reload": {},

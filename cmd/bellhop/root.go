@@ -41,7 +41,8 @@ func groups() []group {
 			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.EditCommand,
 			change.BatchCommand, change.OperationCommand,
 			change.PauseCommand,
-			change.ResumeCommand, change.PruneCommand, change.KickCommand, change.EmitCommand, locks.FilterCommand,
+			change.ResumeCommand, change.PruneCommand, change.KickCommand, change.EmitCommand, change.ShareCommand,
+			locks.FilterCommand,
 		}},
 		{"Workflows:", []func(*cli.App) *cobra.Command{workflow.Command, workflow.CronCommand, workflow.ManagerCommand}},
 		{"Look:", []func(*cli.App) *cobra.Command{

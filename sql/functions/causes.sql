@@ -105,6 +105,8 @@ as $$
       'Every instance that could take it reads as many queries as it may at once: {what}.', 'bellhop ls -s running'),
     ('no_room', 'waiting', false, 'slots, `max` or `max_per_host` are used up; the line names the holders. Raise the limit, or type `bellhop edit ID --priority -5`',
       'All slots that it may use are taken: {what}.{children} An idle child of another type will be stopped for it.', 'bellhop ls -s running'),
+    ('fair_share', 'waiting', false, 'the keys of its type and priority take turns (`share`), and it is not the turn of its key',
+      'Keys of type {type} take turns, and {jobs} before it: {next}; its key is {key}.', 'bellhop share ls {type}'),
     ('queued', 'waiting', false, 'other jobs come first, by priority and age',
       '{jobs} of its type {come} first, by priority and age.', 'bellhop ls -s ready -t {type}'),
     ('queued/others', 'waiting', false, '',

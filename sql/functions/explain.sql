@@ -161,13 +161,22 @@ begin
       return query select * from bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id));
     end if;
     if h.cause is null or split_part(h.cause, '/', 1) in ('no_room', 'queries_full', 'exclusive', 'child_starting') then
+      if j.locks is null and bellhop.has_shares(j.type) then
+        select a.starts, a.next into r from bellhop.share_ahead(j) a;
+        if r.starts > 0 then
+          found_one := true;
+          return query select * from bellhop.reason('fair_share', jsonb_build_object('type', j.type,
+            'key', coalesce(j.share, 'none'), 'jobs', case when r.starts = 1 then '1 start comes' else r.starts || ' starts come' end,
+            'next', case when r.next is null then 'earlier jobs of its own key' when r.next = '' then 'jobs without a key come next' else 'key ' || r.next || ' is next' end));
+        end if;
+      end if;
       select count(*) into n from (
         (select from bellhop.jobqueue q
-          where j.run_on is null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on is null and q.locks is null and q.share is null and (q.priority, q.id) < (j.priority, j.id)
+          where j.run_on is null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on is null and q.locks is null and q.share is null and j.share is null and (q.priority, q.id) < (j.priority, j.id)
           limit 10000)
         union all
         (select from bellhop.jobqueue q
-          where j.run_on is not null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on = j.run_on and q.locks is null and q.share is null and (q.priority, q.id) < (j.priority, j.id)
+          where j.run_on is not null and q.type = j.type and q.state = 'ready' and not q.held and q.run_on = j.run_on and q.locks is null and q.share is null and j.share is null and (q.priority, q.id) < (j.priority, j.id)
           limit 10000)) x;
       if n > 0 then
         found_one := true;

@@ -1,6 +1,6 @@
 -- Fair shares (../../docs/shares.md): among jobs of one type, place and priority, the key with the least service starts
 -- next. Each start moves its key on by 1/weight of virtual time, and a key that had no work comes in at the present
--- time. Jobs without a share are one key, ''. scheduler/fairness has the same order as a model.
+-- time. Jobs without a share are one key, ''. scheduler/fair has the same order as a model.
 
 -- has_shares: whether keys of a type are in the line, or have come. Each claim asks, of two tables that are normally
 -- empty. Indexes: share_line's primary key; share_arrival_next.
@@ -33,7 +33,8 @@ $$;
 -- jobqueue_shared, one range for each key; jobqueue_ready or jobqueue_pinned.
 -- Grant: scheduler
 create or replace function bellhop.pick_of_line(
-  type text, place text, priority smallint, n integer, msq boolean, only_priorities integer[], only_names text
+  type text, place text, priority smallint, n integer, msq boolean, only_priorities integer[], only_names text,
+  had bigint[] -- this claim has them already: its own locks do not keep it from them
 ) returns bigint[]
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
@@ -52,12 +53,12 @@ begin
     return case when pick_of_line.place = '' then
         array(select r.id from bellhop.startable r
                where r.type = pick_of_line.type and r.run_on is null and r.priority = pick_of_line.priority and (pick_of_line.msq or r.msq is null)
-                 and bellhop.takes(only_priorities, only_names, r.priority, r.priority_name)
+                 and bellhop.takes(only_priorities, only_names, r.priority, r.priority_name) and r.id <> all (had)
                order by r.id limit pick_of_line.n for update of r skip locked)
       else
         array(select r.id from bellhop.startable r
                where r.type = pick_of_line.type and r.run_on = pick_of_line.place and r.priority = pick_of_line.priority and (pick_of_line.msq or r.msq is null)
-                 and bellhop.takes(only_priorities, only_names, r.priority, r.priority_name)
+                 and bellhop.takes(only_priorities, only_names, r.priority, r.priority_name) and r.id <> all (had)
                order by r.id limit pick_of_line.n for update of r skip locked) end;
   end if;
 
@@ -119,17 +120,17 @@ begin
              case when w.share <> '' then
                  array(select r.id from bellhop.shareable r
                         where r.type = pick_of_line.type and r.place = pick_of_line.place and r.priority = pick_of_line.priority and r.share = w.share
-                          and (pick_of_line.msq or r.msq is null) and bellhop.takes(only_priorities, only_names, r.priority, r.priority_name)
+                          and (pick_of_line.msq or r.msq is null) and bellhop.takes(only_priorities, only_names, r.priority, r.priority_name) and r.id <> all (had)
                         order by r.id limit w.n for update of r skip locked)
                when pick_of_line.place = '' then
                  array(select r.id from bellhop.startable r
                         where r.type = pick_of_line.type and r.run_on is null and r.priority = pick_of_line.priority
-                          and (pick_of_line.msq or r.msq is null) and bellhop.takes(only_priorities, only_names, r.priority, r.priority_name)
+                          and (pick_of_line.msq or r.msq is null) and bellhop.takes(only_priorities, only_names, r.priority, r.priority_name) and r.id <> all (had)
                         order by r.id limit w.n for update of r skip locked)
                else
                  array(select r.id from bellhop.startable r
                         where r.type = pick_of_line.type and r.run_on = pick_of_line.place and r.priority = pick_of_line.priority
-                          and (pick_of_line.msq or r.msq is null) and bellhop.takes(only_priorities, only_names, r.priority, r.priority_name)
+                          and (pick_of_line.msq or r.msq is null) and bellhop.takes(only_priorities, only_names, r.priority, r.priority_name) and r.id <> all (had)
                         order by r.id limit w.n for update of r skip locked)
              end as ids
         from want w
@@ -149,6 +150,7 @@ begin
       from found f;
     exit when lines = 0;
     picks := picks || coalesce(here, '{}');
+    had := had || coalesce(here, '{}');
     time_ := greatest(time_, last_);
     if short is not null then
       passed := passed || short;
@@ -159,11 +161,11 @@ begin
        where l.type = pick_of_line.type and l.place = pick_of_line.place and l.priority = pick_of_line.priority and l.share = any (short)
          and case when l.share <> '' then
                not exists (select from bellhop.shareable r where r.type = l.type and r.place = l.place and r.priority = l.priority and r.share = l.share
-                              and r.id <> all (picks))
+                              and r.id <> all (had))
              when l.place = '' then
-               not exists (select from bellhop.startable r where r.type = l.type and r.run_on is null and r.priority = l.priority and r.id <> all (picks))
+               not exists (select from bellhop.startable r where r.type = l.type and r.run_on is null and r.priority = l.priority and r.id <> all (had))
              else
-               not exists (select from bellhop.startable r where r.type = l.type and r.run_on = l.place and r.priority = l.priority and r.id <> all (picks)) end;
+               not exists (select from bellhop.startable r where r.type = l.type and r.run_on = l.place and r.priority = l.priority and r.id <> all (had)) end;
     end if;
   end loop;
 
@@ -234,7 +236,7 @@ begin
       end if;
       best := line.priority;
       here := bellhop.pick_of_line(line.type, line.place, line.priority,
-        least(line.most - got[line.n], ceil((total - cardinality(picks))::float8 / line.rest)::integer), msq, only_priorities, only_names);
+        least(line.most - got[line.n], ceil((total - cardinality(picks))::float8 / line.rest)::integer), msq, only_priorities, only_names, picks);
       picks := picks || here;
       got[line.n] := got[line.n] + cardinality(here);
       exit when cardinality(picks) >= total;
@@ -367,4 +369,95 @@ begin
   end loop;
   return found_;
 end
+$$;
+
+-- share_ahead: how many starts of the type come before a ready job's, as far as the line shows (1,000 keys), and the key
+-- whose turn is next. Index: share_line_next; jobqueue_shared, one range for each key.
+-- Grant: none
+create or replace function bellhop.share_ahead(j bellhop.jobqueue, out starts bigint, out next text)
+language plpgsql stable
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  spot  text := coalesce(j.run_on, '');
+  mine  record;
+  own   bigint;
+begin
+  select count(*) into own from (
+    select from bellhop.jobqueue q
+     where j.share is not null and q.share = j.share and q.state = 'ready' and not q.held and q.locks is null
+       and q.type = j.type and coalesce(q.run_on, '') = spot and q.priority = j.priority and q.id < j.id limit 10000) x;
+  select coalesce(greatest(l.tag, c.now), 0) + own / coalesce(s.weight, 1) as tag,
+         case when own > 0 then 1 else coalesce(l.turn, 0) end as turn, coalesce(l.came, 9223372036854775807) as came into mine
+    from (select) one
+    left join bellhop.share_clock c on c.type = j.type and c.place = spot and c.priority = j.priority
+    left join bellhop.share_line l on l.type = j.type and l.place = spot and l.priority = j.priority and l.share = coalesce(j.share, '')
+    left join bellhop.share s on s.type = j.type and s.name = j.share;
+  select own + coalesce(sum(least(floor((mine.tag - o.tag) * o.weight) + 1, o.ready)), 0), (array_agg(o.share order by o.tag, o.turn, o.came))[1]
+    into starts, next
+    from (select l.share, l.tag, l.turn, l.came, coalesce(s.weight, 1)::float8 as weight,
+                 case when l.share = '' then 1 else
+                   (select count(*) from (select from bellhop.jobqueue q
+                      where q.share = l.share and q.state = 'ready' and not q.held and q.locks is null
+                        and q.type = j.type and coalesce(q.run_on, '') = spot and q.priority = j.priority limit 1000) x) end as ready
+            from bellhop.share_line l
+            left join bellhop.share s on s.type = l.type and s.name = l.share
+           where l.type = j.type and l.place = spot and l.priority = j.priority and not l.idle and l.share <> coalesce(j.share, '')
+           order by l.tag, l.turn, l.came limit 1000) o
+   where (o.tag, o.turn, o.came) < (mine.tag, mine.turn, mine.came);
+end
+$$;
+
+-- share_set: a key's weight among the keys of its type.
+-- Grant: operator scheduler
+create or replace function bellhop.share_set(type text, name text, weight real) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+#variable_conflict use_column
+begin
+  if share_set.weight not between 0.001 and 1000 or share_set.weight is null then
+    raise check_violation using constraint = 'share_weight_bounds', message = format('the weight %s is not a part', share_set.weight),
+      hint = 'A weight goes from 0.001 to 1000; keys without one have 1.';
+  elsif coalesce(length(share_set.name) not between 1 and 200 or octet_length(share_set.type) not between 1 and 500, true) then
+    raise check_violation using constraint = 'share_name_bounds', message = 'a key has 1 to 200 characters, and a type 1 to 500 bytes',
+      hint = 'bellhop share ls   shows the keys there are.';
+  end if;
+  insert into bellhop.share as s (type, name, weight) values (share_set.type, share_set.name, share_set.weight)
+  on conflict (type, name) do update set weight = excluded.weight;
+end
+$$;
+
+-- shares: the keys of a type (NULL: of all) that have a weight, are in the line, or run; at most 1,000 of each kind.
+-- waiting: ready jobs, counted up to 10,000 a line; started: starts since the key came into the line. For readers.
+-- Indexes: the primary keys; jobqueue_shared; jobqueue_taken.
+-- Grant: reader operator scheduler
+create or replace function bellhop.shares(type text default null)
+returns table (type text, name text, weight real, waiting bigint, running bigint, started bigint)
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  with w as (
+    select s.type, s.name from bellhop.share s where shares.type is null or s.type = shares.type order by s.type, s.name limit 1000
+  ), l as materialized (
+    select l.* from bellhop.share_line l where l.share <> '' and (shares.type is null or l.type = shares.type)
+     order by l.type, l.place, l.priority, l.share limit 1000
+  ), c as (
+    select l.type, l.share as name, sum(l.started) as started,
+           sum((select count(*) from (select from bellhop.jobqueue j
+                 where j.share = l.share and j.state = 'ready' and not j.held and j.locks is null
+                   and j.type = l.type and coalesce(j.run_on, '') = l.place and j.priority = l.priority limit 10000) x)) as waiting
+      from l group by l.type, l.share
+  ), r as (
+    select j.type, j.share as name, count(*) as running from bellhop.jobqueue j
+     where j.state in ('assigned', 'running') and j.share is not null and (shares.type is null or j.type = shares.type)
+     group by j.type, j.share limit 1000
+  )
+  select k.type, k.name, coalesce(s.weight, 1), coalesce(c.waiting, 0)::bigint, coalesce(r.running, 0), coalesce(c.started, 0)::bigint
+    from (select * from w union select c.type, c.name from c union select r.type, r.name from r) k
+    left join bellhop.share s on s.type = k.type and s.name = k.name
+    left join c on c.type = k.type and c.name = k.name
+    left join r on r.type = k.type and r.name = k.name
+   where bellhop.is_reader()
+   order by k.type, k.name
 $$;

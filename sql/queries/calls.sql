@@ -155,6 +155,10 @@ select bellhop.rjm_setup($1, $2, $3, $4::text[], $5::text[], $6, $7::text[])
 -- only reads; readers only. Indexes: those of bellhop.lock_scene.
 select * from bellhop.lock_scene($1, $2)
 
+-- name: look_share_set
+-- Sets the weight ($3) of a key ($2) among those of a type ($1). Guard: operators only. Index: the primary key of share.
+select bellhop.share_set($1, $2, $3::real) is null
+
 -- name: look_sign_in
 -- A link that opens the pages once, with the rights of this login; $1 the digest of its secret. Index: the primary key of sign_in.
 select bellhop.sign_in($1::bytea)

@@ -96,6 +96,8 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 			jobs, err = c.claimLocked(ctx, conn, me, d)
 			return err
 		}
+		c.shares.took = false
+		defer func() { inTurn = c.shares.took }()
 		for rest, more := d, true; more; {
 			var got []scheduler.Job
 			if got, rest, more, err = c.claimFrom(ctx, conn, me, rest); err != nil {
@@ -106,7 +108,6 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 			} else {
 				jobs = append(jobs, got...)
 			}
-			inTurn = c.shares.among(rest, time.Now())
 		}
 		return nil
 	})

@@ -16,6 +16,7 @@ import (
 type sharedTypes struct {
 	told  []scheduler.TypeName // by the statement that runs
 	until map[scheduler.TypeName]time.Time
+	took  bool // by the present claim: its jobs have come in the order in which they start
 }
 
 const (
@@ -68,6 +69,7 @@ var claimSharedSQL = sql.Query("claim_shared")
 func (c *Claimer) claimShared(
 	ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand,
 ) ([]scheduler.Job, error) {
+	c.shares.took = true
 	types, most, worst := columns(d.Types)
 	placed := make([]bool, len(d.Types))
 	for i, t := range d.Types {

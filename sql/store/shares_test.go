@@ -2,8 +2,11 @@ package store
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"bellhop/scheduler/fair"
 )
 
 // shared submits n jobs of a key.
@@ -100,11 +103,33 @@ func TestShares_WithoutTriggers(t *testing.T) {
 	e.exec("set session_replication_role = replica")
 	e.shared("a", 2)
 	e.shared("b", 1)
-	e.insert("type, share", "'cat', ''")
 	e.exec("reset session_replication_role")
 	e.wantStarts(1, 4, "")
 	if _, _, err := e.maintenance.Due(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	e.wantStarts(1, 4, "- a b a")
+	e.wantStarts(1, 4, "a b a")
+}
+
+// SQL's order is the model's, whatever comes when and however many are claimed at once.
+func TestShares_AreInTheOrderOfTheModel(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	weights := map[string]float64{"a": 1, "b": 2, "c": 0.5, "d": 4, "e": 1}
+	for k, w := range weights {
+		e.exec("insert into bellhop.share values ('cat', $1, $2)", k, w)
+	}
+	dice := rand.New(rand.NewPCG(1, 2))
+	var line fair.Line
+	for range 150 {
+		if dice.IntN(2) == 0 {
+			k, n := string(rune('a'+dice.IntN(5))), 1+dice.IntN(8)
+			e.shared(k, n)
+			line.Come(k, weights[k], n)
+		}
+		n := 1 + dice.IntN(6)
+		if want, got := strings.Join(line.Take(n), " "), e.starts(1, n); got != want {
+			t.Fatalf("start: %s\nwant:  %s\nthe line: %s", got, want, e.one("select array_agg(l) from bellhop.share_line l"))
+		}
+	}
 }

@@ -1,0 +1,60 @@
+package fair
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The bound of docs/shares.md: a job of a key that was idle is next, behind only the keys that came before it and have
+// not started since.
+func TestLine_AnIdleKeyIsNext(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var l Line
+		floods := rapid.IntRange(1, 20).Draw(t, "floods")
+		for i := range floods {
+			weight := rapid.SampledFrom([]float64{0.25, 1, 2, 3}).Draw(t, "weight")
+			l.Come(fmt.Sprint("flood", i), weight, 10000)
+		}
+		l.Take(rapid.IntRange(floods*20, 1000).Draw(t, "earlier"))
+		fresh := rapid.IntRange(0, 9).Draw(t, "fresh")
+		for i := range fresh {
+			l.Come(fmt.Sprint("fresh", i), 1, 1)
+		}
+		l.Come("single", 1, 1)
+		if at := slices.Index(l.Take(1000), "single"); at != fresh {
+			t.Fatalf("the single job starts as number %d, behind %d keys", at, fresh)
+		}
+	})
+}
+
+// Keys that have work get starts by their weights, to one start each, whatever they got before.
+func TestLine_StartsAreByWeight(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var l Line
+		l.Come("before", 1, 1000)
+		l.Take(rapid.IntRange(0, 500).Draw(t, "earlier"))
+		weights := rapid.SliceOfN(rapid.SampledFrom([]float64{1, 2, 3, 5}), 1, 6).Draw(t, "weights")
+		sum := 0.0
+		for i, w := range weights {
+			l.Come(fmt.Sprint(i), w, 10000)
+			sum += w
+		}
+		got := map[string]float64{}
+		n := 0.0
+		for _, k := range l.Take(5000) {
+			if got[k]++; k != "before" {
+				n++
+			}
+		}
+		for i, w := range weights {
+			if d := got[fmt.Sprint(i)] - n*w/sum; d < -w-1 || d > w+1 {
+				t.Fatalf("of %v starts a weight of %v of %v gets %v", n, w, sum, got[fmt.Sprint(i)])
+			}
+		}
+	})
+}
