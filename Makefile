@@ -97,6 +97,26 @@ soak: ## a steady rate beside a held snapshot (MINUTES=10, RATE=20 jobs a second
 	@$(WITH_POSTGRES) BELLHOP_SOAK_MINUTES=$(or $(MINUTES),10) BELLHOP_SOAK_RATE=$(or $(RATE),20) \
 		$(GO) test -v -count=1 -timeout 24h -run TestSoak ./e2e/failover
 
+# What each system can run; the whole program is compiled for unixes, and what Windows has for it. Vet is for what
+# differs between systems, and what apps link.
+CROSS_VET = ./agents/guard ./machine ./client ./client/agent ./client/worker ./observability/crash
+.PHONY: cross
+cross: ## build and vet for the other systems: macOS, Linux on arm64, Windows (docs/platforms.md)
+	@set -e; for on in $(or $(ON),darwin/arm64 darwin/amd64 linux/arm64 windows/amd64); do \
+	  os=$${on%/*}; export GOOS=$$os GOARCH=$${on#*/} CGO_ENABLED=0; echo "$$on"; \
+	  $(GO) build -o /dev/null ./cmd/bellhop; \
+	  vet="$(CROSS_VET)"; [ $$os != windows ] || vet="./machine ./client ./client/agent ./client/worker"; \
+	  $(GO) vet $$vet; \
+	done
+
+.PHONY: dist
+dist: ## what a release is made of, to dist/ (ONLY=linux/amd64: for one platform; KEY=FILE signs it): docs/install.md
+	@cd deploy/dist && $(GO) run . -root ../.. -to ../../dist $(if $(ONLY),-only $(ONLY)) $(if $(KEY),-key $(KEY))
+
+.PHONY: rename
+rename: ## give the module another path, everywhere: MODULE=github.com/you/bellhop
+	@scripts/rename "$(MODULE)"
+
 .PHONY: check
 check: ## exactly what CI runs
 	@.ci/run

@@ -157,7 +157,8 @@ var outside = []struct {
 	{"github.com/xi2/xz", []string{"pgdev"}, "PostgreSQL's programs are packed so"},
 	{"go.opentelemetry.io/otel", []string{"observability", "compose"}, "the tree and the core tell what happens in values; that somebody makes spans and metrics of them is not theirs to know; the shop in compose/ is an app, and has spans of its own"},
 	{"go.opentelemetry.io/proto", nil, "what is on the wire, tests alone look at"},
-	{"golang.org/x/sys", []string{"agents", "pgdev", "cmd"}, "what only the system can do is done at the edges"},
+	{"aead.dev/minisign", []string{"cmd"}, "one command looks at signatures"},
+	{"golang.org/x/sys", []string{"agents", "machine", "pgdev", "cmd"}, "what only the system can do is done at the edges"},
 }
 
 // pkg is what the go command says about a package of this module or

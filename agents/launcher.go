@@ -47,7 +47,7 @@ func NewLauncher(c Config) *Launcher {
 	l := &Launcher{
 		// Not os.Executable: a binary replaced on disk would speak another
 		// guard's protocol, a removed one none.
-		guardPath: "/proc/self/exe",
+		guardPath: guard.OwnProgram(),
 		self:      thisProcess(),
 		stderr:    c.Stderr,
 		log:       c.Log,

@@ -60,15 +60,11 @@ func Leftovers(owner scheduler.Suspect) (guards []int) {
 // end by themselves within moments; those that stay are stuck. Guards in
 // containers know their scheduler by a number of their own, and are left out.
 func Strays() (guards []int) {
-	here, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
-		return nil // not Linux: no guard can be told from another process
-	}
 	guard.EachProcess(func(pid int) {
-		if space, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid"); err != nil || space != here {
+		args := guardArgs(pid)
+		if args == nil || !guard.IsNear(pid) {
 			return
 		}
-		args := guardArgs(pid)
 		pidText, start, ok := strings.Cut(valueOf(args, schedulerFlag), ":")
 		owner, err := strconv.Atoi(pidText)
 		if !ok || err != nil {
@@ -83,8 +79,7 @@ func Strays() (guards []int) {
 
 // isFar: the agent of this guard is on another host.
 func isFar(pid int) bool {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	return err == nil && bytes.Contains(b, []byte("\x00"+hostFlag+"\x00"))
+	return bytes.Contains(guard.ArgvOf(pid), []byte("\x00"+hostFlag+"\x00"))
 }
 
 func isGuardOf(pid int, owner scheduler.Suspect) bool {
@@ -95,11 +90,7 @@ func isGuardOf(pid int, owner scheduler.Suspect) bool {
 
 // guardArgs is the command line of a guard; nil if that is no living guard.
 func guardArgs(pid int) []string {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline") // empty for a zombie
-	if err != nil {
-		return nil
-	}
-	args := strings.Split(string(b), "\x00")
+	args := strings.Split(string(guard.ArgvOf(pid)), "\x00")
 	if args[0] != guard.Name {
 		return nil
 	}
@@ -181,13 +172,13 @@ func Reap(ctx context.Context) (n int, err error) {
 
 // signalIf pins the process before it looks whether it is the one meant.
 func signalIf(pid int, sig syscall.Signal, meant func() bool) {
-	fd, err := guard.OpenPidFD(pid)
+	pinned, err := guard.Pin(pid)
 	if err != nil {
 		return
 	}
-	defer syscall.Close(fd)
+	defer pinned.Free()
 	if meant() {
-		_ = guard.SignalPidFD(fd, sig)
+		_ = pinned.Signal(sig)
 	}
 }
 

@@ -61,7 +61,7 @@ func (l *Launcher) guardFor(g *guarded, alone bool) (*sharedGuard, error) {
 }
 
 func (l *Launcher) newSharedGuard(instance int64) (*sharedGuard, error) {
-	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+	pair, err := guard.SocketPair()
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
@@ -162,7 +162,7 @@ func (s *sharedGuard) send(packet, rights []byte, deadline time.Time) error {
 	_ = s.socket.SetWriteDeadline(deadline)
 	var sent error
 	err = raw.Write(func(fd uintptr) bool {
-		sent = syscall.Sendmsg(int(fd), packet, rights, nil, syscall.MSG_NOSIGNAL)
+		sent = guard.SendPacket(int(fd), packet, rights)
 		return sent != syscall.EAGAIN
 	})
 	return errors.Join(err, sent)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"bellhop/agents/guard"
 )
 
 const chunkSize = 32 << 10
@@ -86,8 +88,8 @@ func (s *stream) read() (ended bool) {
 // the agent's side does, as agents expect. Both close on exec.
 func newPipe(weRead bool) (ours *os.File, fd int, theirs int, err error) {
 	var p [2]int
-	if err := syscall.Pipe2(p[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK); err != nil {
-		return nil, -1, -1, os.NewSyscallError("pipe2", err)
+	if err := guard.Pipe(&p, true); err != nil {
+		return nil, -1, -1, os.NewSyscallError("pipe", err)
 	}
 	fd, theirs = p[1], p[0]
 	if weRead {
@@ -102,7 +104,7 @@ func newPipe(weRead bool) (ours *os.File, fd int, theirs int, err error) {
 
 // newLink makes a pair of sockets, of which ours does not block. Both close on exec.
 func newLink() (ours *os.File, fd int, theirs int, err error) {
-	p, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	p, err := guard.StreamPair()
 	if err != nil {
 		return nil, -1, -1, os.NewSyscallError("socketpair", err)
 	}

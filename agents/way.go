@@ -183,7 +183,7 @@ func (l *Launcher) farRequest(w *way, s Spec, argv, extraEnv []string) (guard.Re
 // programName names this very program by its content: under that name it is
 // kept on other hosts.
 var programName = sync.OnceValues(func() (string, error) {
-	f, err := os.Open("/proc/self/exe")
+	f, err := os.Open(guard.OwnProgram())
 	if err != nil {
 		return "", fmt.Errorf("read this program, to send it to another host: %w", err)
 	}

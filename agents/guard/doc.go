@@ -18,5 +18,6 @@
 //	scheduler ◀─status─── guard   6-byte reports; its end means: the guard is gone
 //	scheduler ◀─0, 1, 2─▶ agent   copied at the fork; the guard closes its own
 //
-// Linux only: subreaper, pidfd (kernel 5.4 or later).
+// Each system has files of its own: Linux by subreaper, pidfd (kernel 5.4 or later), cgroup and parent-death signal;
+// macOS by sessions and kqueue. docs/platforms.md has what each cannot promise.
 package guard

@@ -126,7 +126,7 @@ func (f *far) begin(r Request) (Kind, syscall.Errno) {
 	}
 	var in, out, err [2]int
 	for _, p := range []*[2]int{&in, &out, &err} {
-		if e := syscall.Pipe2(p[:], syscall.O_CLOEXEC); e != nil {
+		if e := Pipe(p, false); e != nil {
 			return Failed, syscall.EMFILE
 		}
 	}

@@ -78,14 +78,14 @@ func (n *near) greet() (why string) {
 // offer sends this very program when the host can run it; whether it is sent
 // is for the host to say.
 func (n *near) offer(system, machineThere string) (why string) {
-	if system != "Linux" {
-		return "no_guard: the host runs " + system + ", and guards run on Linux only"
+	if system != "Linux" && system != "Darwin" {
+		return "no_guard: the host runs " + system + ", and guards run on Linux and macOS only"
 	}
-	if machineThere != machine() {
+	if system != systemName || machineThere != machine() {
 		_ = writeFull(n.in, []byte("own 0\n"))
 		return ""
 	}
-	fd, err := syscall.Open("/proc/self/exe", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Open(OwnProgram(), syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return "no_guard: this program cannot be read, to send it to the host"
 	}
@@ -160,6 +160,9 @@ func machine() string {
 	case "amd64":
 		return "x86_64"
 	case "arm64":
+		if systemName == "Darwin" {
+			return "arm64"
+		}
 		return "aarch64"
 	case "386":
 		return "i686"

@@ -52,17 +52,10 @@ func run() int {
 	return runNear(request)
 }
 
-// takesPackets tells the socket on which wards come from the link of one agent.
-func takesPackets(fd int) bool {
-	kind, err := syscall.GetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TYPE)
-	return err == nil && kind == syscall.SOCK_SEQPACKET
-}
-
 // becomeGuard makes this process one that inherits the orphans of its
 // descendants and leaks no descriptor to them.
 func becomeGuard() {
-	prctl(prSetChildSubreaper, 1)
-	setComm(Name)
+	takeOrphans()
 	closeOnExecFrom(controlFD)
 	syscall.Umask(0o022)
 }
@@ -106,7 +99,8 @@ func forkExec(path string, argv []string, attr *syscall.ProcAttr) (pid int, errn
 	}
 	old := setMask(0)
 	defer setMask(old)
-	attr.Sys.Setsid, attr.Sys.Pdeathsig = true, syscall.SIGKILL
+	attr.Sys.Setsid = true
+	dieWithParent(attr.Sys)
 	pid, err := syscall.ForkExec(path, argv, attr)
 	if err == nil {
 		return pid, 0
@@ -133,7 +127,7 @@ func deafen() {
 // whatever is opened next.
 func nullAt(fd int) {
 	if null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0); err == nil {
-		_ = syscall.Dup3(null, fd, syscall.O_CLOEXEC)
+		_ = putAt(null, fd)
 		_ = syscall.Close(null)
 	}
 }
@@ -158,10 +152,11 @@ func (w *watch) reap() (left bool) {
 // killAll returns when no descendant is left.
 func (w *watch) killAll() {
 	nap := 100 * time.Microsecond
-	for w.reap() {
+	for w.reap() || len(orphansOf(w.agent)) > 0 {
 		KillTree(syscall.Getpid())
+		killTrees(orphansOf(w.agent))
 		for range 4 {
-			if !w.reap() {
+			if !w.reap() && len(orphansOf(w.agent)) == 0 {
 				return
 			}
 			time.Sleep(nap)

@@ -33,5 +33,5 @@ func (h Heir) become() {
 	if len(h.Argv) == 0 || syscall.Chdir(h.Dir) != nil {
 		return
 	}
-	_ = syscall.Exec("/proc/self/exe", h.Argv, h.Env) // if it fails, the instance counts as dead after its lag
+	_ = syscall.Exec(OwnProgram(), h.Argv, h.Env) // if it fails, the instance counts as dead after its lag
 }

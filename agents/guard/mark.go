@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"os"
 	"syscall"
 	"time"
 )
@@ -18,13 +17,11 @@ const markMost = 256 << 10
 // Mark is that of the guard with this pid and start, of this machine; empty
 // where there can be none.
 func Mark(pid int, start uint64) string {
-	boot := readSome("/proc/sys/kernel/random/boot_id", nil)
-	space, err := os.Readlink("/proc/self/ns/pid") // pid:[4026531836]
-	if len(boot) < 36 || err != nil || len(space) < 7 {
+	space := pidSpace()
+	if space == "" {
 		return ""
 	}
-	return MarkName + "=" + decimal(
-		pid) + ":" + decimal(int(start)) + ":" + space[5:len(space)-1] + ":" + string(boot[:36])
+	return MarkName + "=" + decimal(pid) + ":" + decimal(int(start)) + ":" + space
 }
 
 var ownMark string
@@ -51,7 +48,7 @@ func Marked(mark string) []int {
 // other machines, of containers, and of other users, and those that carry this process's own mark.
 func Unguarded() []int {
 	dead := map[string]bool{}
-	if own := markIn(readSome("/proc/self/environ", nil)); own != "" {
+	if own := markIn(environOf(syscall.Getpid(), nil)); own != "" {
 		dead[own] = false
 	}
 	ours := Mark(1, 1)
@@ -90,7 +87,7 @@ func KillUnguarded() (pids []int) {
 	}
 	for _, pid := range pids {
 		KillIf(pid, func() bool {
-			mark := markIn(readSome("/proc/"+decimal(pid)+"/environ", nil))
+			mark := markIn(environOf(pid, nil))
 			return mark != "" && guardIsDead(mark)
 		})
 	}
@@ -100,16 +97,16 @@ func KillUnguarded() (pids []int) {
 // KillIf kills a process and its descendants. The process is pinned, and held, before the last look at it: its pid
 // cannot be reused in between.
 func KillIf(pid int, meant func() bool) {
-	fd, err := OpenPidFD(pid)
+	pinned, err := Pin(pid)
 	if err != nil {
 		return
 	}
-	defer syscall.Close(fd)
-	if !meant() || SignalPidFD(fd, syscall.SIGSTOP) != nil {
+	defer pinned.Free()
+	if !meant() || pinned.Signal(syscall.SIGSTOP) != nil {
 		return
 	}
 	KillTree(pid)
-	_ = SignalPidFD(fd, syscall.SIGKILL)
+	_ = pinned.Signal(syscall.SIGKILL)
 }
 
 // reapMost bounds a far guard's wait for what does not die.
@@ -180,8 +177,8 @@ func takesOrphans(parent int, above map[int]bool) bool {
 	if !ok || s.Dead() || s.Leaving {
 		return true
 	}
-	comm := string(readSome("/proc/"+decimal(parent)+"/comm", nil))
-	return comm == "systemd\n" || comm == Name+"\n" // a user's own manager; a guard in whose tree that one was
+	comm := commOf(parent)
+	return comm == "systemd" || comm == Name // a user's own manager; a guard in whose tree that one was
 }
 
 // sameMachine: what follows pid and start is the same in both.
@@ -219,20 +216,13 @@ func isDead(pid int, start uint64) bool {
 	return syscall.Kill(pid, 0) == syscall.ESRCH
 }
 
-// eachMarked calls f with every living process of this pid namespace that has a mark.
+// eachMarked calls f with every living process of this machine, or container, that has a mark.
 func eachMarked(f func(pid int, mark string)) {
-	here, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
-		return
-	}
 	buf := make([]byte, 0, 4096)
 	EachProcess(func(pid int) {
-		buf = readSome("/proc/"+decimal(pid)+"/environ", buf[:0]) // empty for a zombie
+		buf = environOf(pid, buf[:0]) // empty for a zombie
 		mark := markIn(buf)
-		if mark == "" {
-			return
-		}
-		if space, err := os.Readlink("/proc/" + decimal(pid) + "/ns/pid"); err != nil || space != here {
+		if mark == "" || !IsNear(pid) {
 			return
 		}
 		if s, ok := ReadStat(pid); ok && !s.Dead() {

@@ -281,7 +281,7 @@ func reportWords(r Report, why string) {
 func (n *near) startWay() syscall.Errno {
 	var in, out, err [2]int
 	for _, p := range []*[2]int{&in, &out, &err} {
-		if e := syscall.Pipe2(p[:], syscall.O_CLOEXEC); e != nil {
+		if e := Pipe(p, false); e != nil {
 			return syscall.EMFILE
 		}
 	}

@@ -13,7 +13,8 @@ func Start(path string, args []string, socket uintptr) (pid int, err error) {
 		return 0, err
 	}
 	defer syscall.Close(null)
-	return start(path, args, []uintptr{uintptr(null), uintptr(null), uintptr(null), socket}, "GOGC=50")
+	return start(path, args, []uintptr{uintptr(null), uintptr(null), uintptr(null), socket},
+		append([]string{"GOGC=50"}, packetsEnv...)...)
 }
 
 // StartNear runs the guard of one agent on another host: it carries what the

@@ -10,11 +10,11 @@ type node struct{ pid, parent int }
 // bomb cannot outrun the walk. It does not wait: call it until nothing is left.
 func KillTree(root int) { kill(nil, root) }
 
-// killTrees does the same with children of ours, themselves included.
+// killTrees does the same with agents of ours and their strays, themselves included.
 func killTrees(roots []int) {
 	tree := make([]node, len(roots))
 	for i, pid := range roots {
-		tree[i] = node{pid, syscall.Getpid()}
+		tree[i] = node{pid, parentOfStray(pid)}
 		send(tree[i], syscall.SIGSTOP)
 	}
 	kill(tree, 0)
@@ -74,170 +74,33 @@ func growUnder(tree []node, seen map[node]bool, parent int) []node {
 
 // send sends sig if the process is still the one seen under that parent. Our
 // own children keep their pid until we reap them; any other's could have been
-// given to a stranger meanwhile, so it is pinned by a pidfd and looked at again.
+// given to a stranger meanwhile, so it is pinned and looked at again.
 func send(n node, sig syscall.Signal) {
 	if n.parent == syscall.Getpid() {
 		_ = syscall.Kill(n.pid, sig)
 		return
 	}
-	fd, err := OpenPidFD(n.pid)
+	pinned, err := Pin(n.pid)
 	if err != nil {
 		return
 	}
-	defer syscall.Close(fd)
+	defer pinned.Free()
 	if s, ok := ReadStat(n.pid); ok && s.Parent == n.parent {
-		_ = SignalPidFD(fd, sig)
+		_ = pinned.Signal(sig)
 	}
 }
 
-// OpenPidFD pins a process: the descriptor never means another one.
-func OpenPidFD(pid int) (int, error) {
-	fd, _, errno := syscall.RawSyscall(sysPidfdOpen, uintptr(pid), 0, 0)
-	if errno != 0 {
-		return -1, errno
-	}
-	return int(fd), nil
-}
-
-// SignalPidFD signals a pinned process.
-func SignalPidFD(fd int, sig syscall.Signal) error {
-	_, _, errno := syscall.RawSyscall6(sysPidfdSendSignal, uintptr(fd), uintptr(sig), 0, 0, 0, 0)
-	if errno != 0 {
-		return errno
-	}
-	return nil
-}
-
-// Stat is what /proc/PID/stat says of a process.
+// Stat is what the system says of a process.
 type Stat struct {
 	State   byte // 'Z' is dead, and only waits for its parent
 	Parent  int
 	Session int
-	Start   uint64 // clock ticks since boot; with the pid it names a process for good
+	Start   uint64 // as Ticks counts; with the pid it names a process for good
 	Leaving bool   // it has given up its memory: it is about to be dead
 }
 
 // Dead reports whether the process runs no more.
 func (s Stat) Dead() bool { return s.State == 'Z' || s.State == 'X' }
-
-// ReadStat looks at a process; ok is false when there is none of that pid.
-func ReadStat(pid int) (s Stat, ok bool) {
-	b, err := readAll("/proc/"+decimal(pid)+"/stat", make([]byte, 0, 512))
-	if err != nil {
-		return Stat{}, false
-	}
-	end := len(b) - 1 // the name may hold blanks and brackets: look from behind
-	for end >= 0 && b[end] != ')' {
-		end--
-	}
-	if end < 0 || end+2 >= len(b) {
-		return Stat{}, false
-	}
-	s.State = b[end+2]
-	field := 3
-	for i := end + 3; i < len(b); i++ {
-		if b[i] != ' ' {
-			continue
-		}
-		field++
-		n, _ := number(b[i+1:])
-		switch field {
-		case 4:
-			s.Parent = int(n)
-		case 6:
-			s.Session = int(n)
-		case 22:
-			s.Start = n
-		case 23:
-			s.Leaving = n == 0
-			return s, true
-		}
-	}
-	return Stat{}, false
-}
-
-// children lists the direct children of a process, as its threads list them.
-func children(pid int) []int {
-	var pids []int
-	var b []byte
-	listed := false
-	task := "/proc/" + decimal(pid) + "/task"
-	eachNumber(task, func(tid int) {
-		var err error
-		b, err = readAll(task+"/"+decimal(tid)+"/children", b[:0])
-		listed = listed || err == nil
-		for i := 0; i < len(b); {
-			n, used := number(b[i:])
-			if used == 0 {
-				break
-			}
-			pids = append(pids, int(n))
-			i += used + 1
-		}
-	})
-	if !listed {
-		return childrenByScan(pid)
-	}
-	return pids
-}
-
-// ownChildren lists the children of this process, which are all the main
-// thread's: it alone forks, and orphans are given to it. ok is false when they
-// could not be listed.
-func ownChildren() (pids []int, ok bool) {
-	self := decimal(syscall.Getpid())
-	b, err := readAll("/proc/"+self+"/task/"+self+"/children", make([]byte, 0, 1024))
-	if err == syscall.ENOENT { // a kernel without CONFIG_PROC_CHILDREN
-		return childrenByScan(syscall.Getpid()), true
-	}
-	for i := 0; i < len(b); {
-		n, used := number(b[i:])
-		if used == 0 {
-			break
-		}
-		pids = append(pids, int(n))
-		i += used + 1
-	}
-	return pids, err == nil
-}
-
-// childrenByScan is for kernels without CONFIG_PROC_CHILDREN.
-func childrenByScan(parent int) (pids []int) {
-	EachProcess(func(pid int) {
-		if s, ok := ReadStat(pid); ok && s.Parent == parent {
-			pids = append(pids, pid)
-		}
-	})
-	return pids
-}
-
-// EachProcess calls f with every pid that /proc lists.
-func EachProcess(f func(pid int)) { eachNumber("/proc", f) }
-
-func eachNumber(dir string, f func(int)) {
-	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
-	if err != nil {
-		return
-	}
-	defer syscall.Close(fd)
-	var buf [4096]byte
-	var names []string
-	for {
-		n, err := syscall.ReadDirent(fd, buf[:])
-		if err == syscall.EINTR {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return
-		}
-		_, _, names = syscall.ParseDirent(buf[:n], -1, names[:0])
-		for _, name := range names {
-			if v, used := number([]byte(name)); used > 0 && used == len(name) {
-				f(int(v))
-			}
-		}
-	}
-}
 
 // number reads the digits at the start of b.
 func number(b []byte) (v uint64, used int) {

@@ -27,8 +27,9 @@ const (
 // the main thread, does everything: it waits for the socket on which new wards
 // come, for each one's link, and for signals.
 type wards struct {
-	epoll, socket int
-	signals       [2]int // a pipe: 'c' a child has ended, 't' SIGTERM
+	ears    *ears
+	socket  int
+	signals [2]int // a pipe: 'c' a child has ended, 't' SIGTERM
 
 	byLink  map[int32]*ward
 	byAgent map[int]*ward
@@ -62,10 +63,10 @@ func runWards() int {
 func (g *wards) run() int {
 	signal.Notify(make(chan os.Signal, 1), others...) // caught and dropped; an exec makes them what they were
 	var err error
-	if g.epoll, err = syscall.EpollCreate1(syscall.EPOLL_CLOEXEC); err != nil {
+	if g.ears, err = newEars(); err != nil {
 		return 1
 	}
-	if syscall.Pipe2(g.signals[:], syscall.O_CLOEXEC|syscall.O_NONBLOCK) != nil {
+	if Pipe(&g.signals, true) != nil {
 		return 1
 	}
 	// Before the goroutine, which may be a while in coming.
@@ -73,17 +74,16 @@ func (g *wards) run() int {
 	signal.Notify(children, syscall.SIGCHLD)
 	signal.Notify(term, syscall.SIGTERM)
 	go g.passOn(children, term)
-	if !g.listenTo(g.socket) || !g.listenTo(g.signals[0]) {
+	if !g.ears.add(g.socket) || !g.ears.add(g.signals[0]) {
 		return 1
 	}
-	var events [atOnce]syscall.EpollEvent
 	for !g.over || len(g.byTag) > 0 {
-		n, err := syscall.EpollWait(g.epoll, events[:], g.patience())
+		heard, err := g.ears.wait(g.patience())
 		if err != nil && err != syscall.EINTR {
 			break
 		}
-		for i := range max(0, n) {
-			switch fd := events[i].Fd; int(fd) {
+		for _, fd := range heard {
+			switch int(fd) {
 			case g.socket:
 				g.receive()
 			case g.signals[0]:
@@ -123,19 +123,11 @@ func (g *wards) signalled() {
 	}
 }
 
-func (g *wards) listenTo(fd int) bool {
-	event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}
-	return syscall.EpollCtl(g.epoll, syscall.EPOLL_CTL_ADD, fd, &event) == nil
-}
-
-// ignore comes before a close: the scheduler may have the same file open.
-func (g *wards) ignore(fd int) { _ = syscall.EpollCtl(g.epoll, syscall.EPOLL_CTL_DEL, fd, nil) }
-
 // endAll: no ward is taken from now on.
 func (g *wards) endAll(why Reason) {
 	if !g.over {
 		g.over = true
-		g.ignore(g.socket)
+		g.ears.drop(g.socket)
 	}
 	for _, w := range g.byTag {
 		w.end(why)
@@ -145,8 +137,7 @@ func (g *wards) endAll(why Reason) {
 // receive takes one new ward: a message with four descriptors. What is to be
 // started is in it, or comes on the ward's link.
 func (g *wards) receive() {
-	oob := make([]byte, syscall.CmsgSpace(handed*4))
-	n, oobn, _, _, err := syscall.Recvmsg(g.socket, g.packet[:], oob, syscall.MSG_CMSG_CLOEXEC|syscall.MSG_DONTWAIT)
+	n, files, err := receivePacket(g.socket, g.packet[:])
 	switch {
 	case err == syscall.EAGAIN || err == syscall.EINTR:
 		return
@@ -158,13 +149,12 @@ func (g *wards) receive() {
 		g.heir = decodeHeir(g.packet[1:n])
 		return
 	}
-	files := rights(oob[:oobn])
 	if len(files) == 0 {
 		return // the scheduler sees the end of its link
 	}
 	if len(files) < handed || !g.room(files[0]) {
 		tell(files[0], Report{Kind: Failed, Value: uint32(syscall.EMFILE)})
-	} else if w := g.newWard(files); g.listenTo(w.link) {
+	} else if w := g.newWard(files); g.ears.add(w.link) {
 		g.byLink[int32(w.link)] = w
 		if n > 1 {
 			w.heard = append(w.heard, g.packet[1:n]...)
@@ -181,15 +171,6 @@ func (g *wards) receive() {
 	}
 }
 
-func rights(oob []byte) []int {
-	messages, err := syscall.ParseSocketControlMessage(oob)
-	if err != nil || len(messages) == 0 {
-		return nil
-	}
-	files, _ := syscall.ParseUnixRights(&messages[0])
-	return files
-}
-
 // room reports whether more descriptors can be had. It tries only where so many wards may have them all: at each start
 // that would be eight calls of the system.
 func (g *wards) room(fd int) bool {
@@ -200,11 +181,11 @@ func (g *wards) room(fd int) bool {
 	var more [spare]int
 	got := 0
 	for ; got < spare; got++ {
-		n, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 0)
-		if errno != 0 {
+		n, ok := duplicate(fd)
+		if !ok {
 			break
 		}
-		more[got] = int(n)
+		more[got] = n
 	}
 	for _, fd := range more[:got] {
 		_ = syscall.Close(fd)
@@ -326,17 +307,11 @@ func (g *wards) finish(now time.Time) {
 	}
 }
 
-// strays are our children that no ward's own agent is: their parents have died.
-// known is false when that could not be found out just now.
+// strays are what descends from the wards' agents and has lost its parent, by
+// ward. known is false when that could not be found out just now.
 func (g *wards) strays() (of map[*ward][]int, known bool) {
-	if !g.left {
-		return nil, true
-	}
-	pids, ok := ownChildren()
+	pids, known := g.strayPids()
 	for _, pid := range pids {
-		if g.byAgent[pid] != nil {
-			continue
-		}
 		if w := g.wardOf(pid); w != nil {
 			if of == nil {
 				of = map[*ward][]int{}
@@ -344,7 +319,7 @@ func (g *wards) strays() (of map[*ward][]int, known bool) {
 			of[w] = append(of[w], pid)
 		}
 	}
-	return of, ok
+	return of, known
 }
 
 // wardOf tells whose a stray is: by what it inherited, or by its session. A
@@ -375,7 +350,7 @@ func (g *wards) byTagOrAbove(tag uint64) *ward {
 func (g *wards) dropLink(w *ward) {
 	if w.link >= 0 {
 		delete(g.byLink, int32(w.link))
-		g.ignore(w.link)
+		g.ears.drop(w.link)
 		_ = syscall.Close(w.link)
 		w.link = -1
 	}

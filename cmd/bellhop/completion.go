@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/cmd/bellhop/internal/rjm"
 	"bellhop/scheduler"
 	"bellhop/scheduler/workflow"
 	"bellhop/sql/view"
@@ -143,7 +142,7 @@ func completions(a *cli.App, root *cobra.Command) {
 		"workload":   fixed("ganeti"),
 		"sensor":     fixed(append([]string{view.NoSensor}, workflow.Kinds...)...),
 	}
-	own := map[string]completer{"prune state": ends, "rjmls state": fixed(rjm.States...),
+	own := map[string]completer{"prune state": ends, "rjmls state": fixed(rjmStates...),
 		"runs state": fixed(append([]string{"queued", "running"}, workflow.RunStates...)...)}
 	var give func(c *cobra.Command)
 	give = func(c *cobra.Command) {

@@ -10,13 +10,12 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/mcp"
-	"bellhop/cmd/bellhop/internal/rjm"
 )
 
 // Called by one of RJM's names, the program is that command.
 func main() {
 	args := os.Args[1:]
-	if name := filepath.Base(os.Args[0]); rjm.Is(name) {
+	if name := filepath.Base(os.Args[0]); isRJM(name) {
 		args = append([]string{name}, args...)
 	}
 	os.Exit(run(args, os.Stdin, os.Stdout, os.Stderr))

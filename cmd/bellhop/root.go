@@ -3,21 +3,15 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"bellhop/cmd/bellhop/internal/agentkit"
 	"bellhop/cmd/bellhop/internal/attach"
 	"bellhop/cmd/bellhop/internal/change"
 	"bellhop/cmd/bellhop/internal/cli"
-	"bellhop/cmd/bellhop/internal/demo"
-	"bellhop/cmd/bellhop/internal/dev"
 	"bellhop/cmd/bellhop/internal/doctor"
 	"bellhop/cmd/bellhop/internal/locks"
 	"bellhop/cmd/bellhop/internal/look"
 	"bellhop/cmd/bellhop/internal/mcp"
 	"bellhop/cmd/bellhop/internal/measure"
-	"bellhop/cmd/bellhop/internal/rjm"
-	"bellhop/cmd/bellhop/internal/serve"
 	"bellhop/cmd/bellhop/internal/setup"
-	"bellhop/cmd/bellhop/internal/torture"
 	"bellhop/cmd/bellhop/internal/workflow"
 	"bellhop/pgdev"
 )
@@ -34,9 +28,7 @@ const setUp = "Set up:"
 // groups lists all commands. A new one is one file, and one word here.
 func groups() []group {
 	return []group{
-		{"Run:", []func(*cli.App) *cobra.Command{
-			serve.Command, serve.ReloadCommand, serve.BuryCommand, demo.Command, dev.Command, demo.AgentCommand,
-		}},
+		{"Run:", runCommands},
 		{"Submit and change jobs:", []func(*cli.App) *cobra.Command{
 			change.SubmitCommand, change.ReleaseCommand, change.CancelCommand, change.RetryCommand, change.EditCommand,
 			change.BatchCommand, change.OperationCommand,
@@ -55,13 +47,10 @@ func groups() []group {
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},
 		{setUp, []func(*cli.App) *cobra.Command{
 			setup.MigrateCommand, setup.ConfigCommand, setup.ContextCommand, doctor.Command, setup.InstallCommand,
-			setup.VersionCommand, measure.BenchCommand, torture.Command, torture.WitnessCommand, agentkit.Command,
-			mcpCommand, mcp.SkillCommand, cli.ExitCodesTopic,
+			setup.VersionCommand, setup.VerifyCommand, setup.ManCommand, measure.BenchCommand, tortureCommand, witnessCommand,
+			agentCommand, mcpCommand, mcp.SkillCommand, cli.ExitCodesTopic,
 		}},
-		{"RJM's names (also as programs of their own):", []func(*cli.App) *cobra.Command{
-			rjm.SetupCommand, rjm.GoCommand, rjm.LsCommand, rjm.ExitCommand, rjm.OutCommand, rjm.ProcCommand, rjm.DaemonCommand,
-			rjm.FlushCommand,
-		}},
+		{"RJM's names (also as programs of their own):", rjmCommands},
 	}
 }
 

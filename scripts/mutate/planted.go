@@ -42,7 +42,7 @@ var plantedClaims = []planted{
 	{
 		name: "agents outlive their guard (no PDEATHSIG), and nothing looks for them",
 		cuts: []cut{
-			{"attr.Sys.Setsid, attr.Sys.Pdeathsig = true, syscall.SIGKILL", "attr.Sys.Setsid = true"},
+			{"attr.Pdeathsig = syscall.SIGKILL }", "}"},
 			{"if such(mark) {", "if such(mark) && pid < 0 {"},
 			{"orphans := append(s.orphans(), guard.KillCgroup(s.cgroup)...)", "orphans := s.orphans()[:0]"},
 		},
@@ -51,7 +51,7 @@ var plantedClaims = []planted{
 	{
 		name: "an instance that is killed leaves its guard and agents behind",
 		cuts: []cut{
-			{"case err != nil || n == 0:\n\t\tg.orphaned = true\n\t\tg.endAll(SchedulerGone)", "case err != nil || n == 0:\n\t\tg.ignore(g.socket)"},
+			{"case err != nil || n == 0:\n\t\tg.orphaned = true\n\t\tg.endAll(SchedulerGone)", "case err != nil || n == 0:\n\t\tg.ears.drop(g.socket)"},
 			{"if !w.ending && !w.lease.IsZero() && !now.Before(w.lease) {", "if !w.ending && w.lease.IsZero() && now.IsZero() {"},
 			{"b.reaped = h.Reaper.Reap(ctx, s)", "_ = h.Reaper.Reap"},
 			{"if w.end(SchedulerGone); w.agent == 0 {", "if w.agent == 0 {"},

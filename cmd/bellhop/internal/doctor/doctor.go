@@ -95,6 +95,7 @@ func (d *doctor) run(ctx context.Context) error {
 	if err := d.checkConfig(); err != nil {
 		return err
 	}
+	d.checkSystem()
 	d.checkFiles()
 	d.checkLeftovers()
 	d.checkCgroups()

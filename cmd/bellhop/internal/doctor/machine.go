@@ -1,10 +1,11 @@
+//go:build unix
+
 package doctor
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -102,30 +103,6 @@ func (d *doctor) checkHosts(ctx context.Context) {
 			d.ok("host "+string(h.Name), "reached")
 		}
 	}
-}
-
-// checkReady asks the instance of this machine whether it can work.
-func (d *doctor) checkReady(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, bellPatience)
-	defer cancel()
-	url := "http://" + d.config.Listen + "/readyz"
-	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		d.note("readiness", err.Error(), "")
-		return
-	}
-	answer, err := http.DefaultClient.Do(ask)
-	if err != nil {
-		d.note("readiness", "no instance answers at "+url, "bellhop doctor -c FILE   # that of the instance")
-		return
-	}
-	defer answer.Body.Close()
-	words, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10)) // what has come is enough
-	if answer.StatusCode != http.StatusOK {
-		d.mend("readiness", url+": "+string(words), "journalctl -u bellhop -n 50   # says why")
-		return
-	}
-	d.ok("readiness", url+": "+string(words))
 }
 
 // diskFree is how many bytes others than root may still write to a folder's disk.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"syscall"
 
 	"golang.org/x/term"
 )
@@ -30,7 +29,7 @@ func openTerminal(in io.Reader, out *os.File, colour func(string) string) (*term
 		}
 		t.restore = func() { _ = term.Restore(int(f.Fd()), was) } // a terminal that is gone needs nothing
 	}
-	signal.Notify(t.resized, syscall.SIGWINCH)
+	notifyResize(t.resized)
 	_, err := io.WriteString(out, "\x1b[?1049h\x1b[?25l")
 	return t, err
 }

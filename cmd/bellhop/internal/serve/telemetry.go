@@ -46,8 +46,8 @@ func startTelemetry(
 	if err != nil {
 		return nil, cli.Usage("serve", err.Error(), "mend it; or without traces: unset OTEL_TRACES_EXPORTER OTEL_TRACES_SAMPLER OTEL_EXPORTER_OTLP_ENDPOINT")
 	}
-	number, commit := cli.Built()
-	counts, err := metrics.New(metrics.Build{Version: number, Commit: commit, Go: runtime.Version()}, log)
+	b := cli.Built()
+	counts, err := metrics.New(metrics.Build{Version: b.Version, Commit: b.Commit, Go: runtime.Version()}, log)
 	t := &telemetry{tracer: tracer, metrics: counts, past: &instance.Past{Log: log}}
 	t.past.Watched = func() bool { p := t.pages.Load(); return p != nil && p.Watched() }
 	return t, err

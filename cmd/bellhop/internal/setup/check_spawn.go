@@ -1,3 +1,5 @@
+//go:build unix
+
 package setup
 
 import (
@@ -6,24 +8,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"bellhop/agents"
-	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/fleet"
 	"bellhop/config"
 	"bellhop/scheduler"
 )
-
-// spawned is what became of one agent on one host.
-type spawned struct {
-	Host string `json:"host"`
-	Type string `json:"type"` // empty: of the host itself
-	OK   bool   `json:"ok"`
-	Said string `json:"said"` // in words
-}
 
 // spawnAll starts each agent once on each host that takes it, all hosts at the
 // same time and the agents of one host one after the other.
@@ -161,39 +153,4 @@ func startUpTest(
 			return 0, ctx.Err()
 		}
 	}
-}
-
-// printFindings prints them; the error is that some are bad.
-func printFindings(a *cli.App, path string, list []spawned) error {
-	bad := 0
-	for _, v := range list {
-		if !v.OK {
-			bad++
-		}
-	}
-	if a.JSON() {
-		if err := a.PrintJSON(struct {
-			OK       bool      `json:"ok"`
-			Verdicts []spawned `json:"verdicts"`
-		}{bad == 0, list}); err != nil {
-			return err
-		}
-	} else {
-		t := cli.Table{Header: []string{"HOST", "TYPE", "VERDICT", "WHY"}}
-		for _, v := range list {
-			word := "ok"
-			if !v.OK {
-				word = "FAILS"
-			}
-			t.Add(v.Host, v.Type, word, strings.ReplaceAll(v.Said, "\n", "; "))
-		}
-		if err := a.PrintTable(t); err != nil {
-			return err
-		}
-	}
-	if bad > 0 {
-		return cli.Usage("configuration", cli.Count(bad, "verdict")+" of "+fmt.Sprint(len(list))+" bad: these would fail under bellhop serve too",
-			"mend it, then: bellhop config check --spawn -c "+path)
-	}
-	return nil
 }

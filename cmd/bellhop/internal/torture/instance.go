@@ -68,7 +68,7 @@ func (i *instance) start() error {
 	i.cmd = exec.Command(i.program, "serve", "-c", path)
 	i.cmd.Dir, i.cmd.Stderr, i.cmd.Stdout = i.dir, i.log, i.log
 	i.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + i.dir, "LANG=C.UTF-8"}
-	i.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a torture that is killed leaves none behind
+	i.cmd.SysProcAttr = tied()
 	if err := i.cmd.Start(); err != nil {
 		return fmt.Errorf("start %s serve: %w", i.program, err)
 	}
