@@ -25,7 +25,8 @@ func TestRename_GivesTheModuleAnotherPath(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "./cmd/bellhop", "./client")
 	list.Dir = copied
 	out, err := list.Output()
-	if want := "example.org/some.one/bellhop/cmd/bellhop\nexample.org/some.one/bellhop/client\n"; err != nil || string(out) != want {
+	want := "example.org/some.one/bellhop/cmd/bellhop\nexample.org/some.one/bellhop/client\n"
+	if err != nil || string(out) != want {
 		t.Errorf("%s, %v", out, err)
 	}
 	left := exec.CommandContext(t.Context(), "git", "grep", "-nE", `^module bellhop|^\s*"bellhop/`, "--", "*.go", "*go.mod")

@@ -15,7 +15,7 @@ import (
 	"bellhop/config"
 )
 
-// rendered is the chart's one template with these values. The functions are helm's that it uses; helm itself is not run.
+// rendered is the chart's one template with these values, and stand-ins for helm's functions. Helm itself is not run.
 func rendered(t *testing.T, release string, values map[string]any) []byte {
 	t.Helper()
 	text, err := os.ReadFile("helm/templates/bellhop.yaml")

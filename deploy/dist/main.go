@@ -169,7 +169,8 @@ func (r *release) programs() error {
 			return fmt.Errorf("%q is no platform, as linux/amd64 is", p)
 		}
 		env := []string{"GOOS=" + os, "GOARCH=" + arch, "CGO_ENABLED=0"}
-		if _, err := r.command(r.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags="+strings.Join(flags, " "), "-o", r.program(p), "./cmd/bellhop"); err != nil {
+		if _, err := r.command(r.root, env, "go", "build", "-trimpath", "-buildvcs=false",
+			"-ldflags="+strings.Join(flags, " "), "-o", r.program(p), "./cmd/bellhop"); err != nil {
 			return err
 		}
 	}
