@@ -11,8 +11,8 @@ var ofProcesses = []guard{
 		name:    "PDEATHSIG",
 		promise: "The agents of a guard that is killed die with it.",
 		cut: cut{
-			text:    "attr.Sys.Setsid, attr.Sys.Pdeathsig = true, syscall.SIGKILL",
-			instead: "attr.Sys.Setsid = true",
+			text:    "attr.Pdeathsig = syscall.SIGKILL }",
+			instead: "}",
 		},
 		tests: ofAgents,
 		run:   "^TestGuard_AgentsDieWithAGuardThatIsKilledBesideItsScheduler$",
