@@ -29,7 +29,8 @@ func TestRename_GivesTheModuleAnotherPath(t *testing.T) {
 	if err != nil || string(out) != want {
 		t.Errorf("%s, %v", out, err)
 	}
-	left := exec.CommandContext(t.Context(), "git", "grep", "-nE", `^module bellhop|^\s*"bellhop/`, "--", "*.go", "*go.mod")
+	const old = `^module bellhop|^\s*"bellhop/`
+	left := exec.CommandContext(t.Context(), "git", "grep", "-nE", old, "--", "*.go", "*go.mod")
 	left.Dir = copied
 	if out, err := left.Output(); err == nil {
 		t.Errorf("left as they were:\n%s", strings.Join(strings.SplitN(string(out), "\n", 9), "\n"))

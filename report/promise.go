@@ -184,7 +184,7 @@ func (p *Promise) because(ahead view.Ahead, half map[lock.ID]lock.Span, s view.S
 		if j.Holds {
 			locks, err := lock.ParseAll(j.Locks, nil)
 			if conflict, what := lock.Conflicts(job.Locks, locks); err == nil && conflict {
-				p.no("job %d (%s) holds %s until about %s", j.Job, j.Type, what.Holds, clock(half[j.Job].End))
+				p.no("job %d (%s) holds %s until about %s", j.Job, j.Type, what.Holds.Text(), clock(half[j.Job].End))
 			}
 			continue
 		}
