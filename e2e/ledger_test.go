@@ -129,6 +129,8 @@ func TestLedger_ExactUnderKills(t *testing.T) {
 			fmt.Sprintf("type: teller-exec, mode: exec, command: [%q, teller, exec, %q], retry: {attempts: 1000, first: 10ms, most: 1s}", self, address))), 0o644)
 	e.sql("insert into bellhop.worker_type values ('mailer', 'teller-exec')")
 	add("Go, under serve", binary, "serve", "-c", yaml)
+	serve := all[len(all)-1]
+	serve.env = append(serve.env, "DATABASE_URL="+e.url) // the login of the workers may not schedule
 	var running sync.WaitGroup
 	for _, b := range all {
 		running.Go(b.run)

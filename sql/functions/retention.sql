@@ -19,7 +19,7 @@ end
 $$;
 
 -- retention_goes_on: whether this instance still makes the pass; adds this many to the deleted ones. over: it has ended
--- its pass.
+-- its pass. Then emitted events of which no job has yet to hear are deleted, 30 days after they came.
 -- Grant: scheduler
 create or replace function bellhop.retention_goes_on(me bigint, more bigint, over boolean) returns boolean
 language plpgsql volatile
@@ -30,6 +30,10 @@ begin
      set until = clock_timestamp() + interval '1 min', deleted = h.deleted + more,
          instance = case when not over then me end, ended_at = case when over then clock_timestamp() else h.ended_at end
    where h.instance = me;
+  if found and over then
+    perform bellhop.retain_events(2592000000, 10000);
+    return true;
+  end if;
   return found;
 end
 $$;

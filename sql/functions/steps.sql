@@ -52,7 +52,7 @@ begin
     return;
   elsif was is not null then
     raise exception using errcode = 'BH005', message = format('job %s has kept step %s with another output', j.id, keep_step.name),
-      hint = 'Use what is kept (bellhop.step), give the other step another name, or forget it: bellhop retry --from STEP.';
+      hint = 'Use what is kept (bellhop.step), give the other step another name, or forget it once the job has ended: select bellhop.retry_from(job, step).';
   end if;
   select count(*), coalesce(sum(s.bytes), 0) + octet_length(keep_step.output::text) into n, size from bellhop.saved_step s where s.job = j.id;
   if n >= 1000 or size > 16777216 then
@@ -368,6 +368,20 @@ begin
   delete from bellhop.saved_step s where s.job = forget_steps.job and s.at >= first_at;
   delete from bellhop.awaits w where w.job = forget_steps.job and (not w.told or first_at is not null);
   return first_at is not null;
+end
+$$;
+
+-- steps: what take tells a worker of earlier attempts, for an agent that an instance runs: {"steps": name → output,
+-- "event": …}; NULL if there are none. A run that was replaced raises BH004.
+-- Grant: worker scheduler
+create or replace function bellhop.steps(job bigint, fence bigint) returns jsonb
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  j bellhop.jobqueue := bellhop.own_run(steps.job, steps.fence);
+begin
+  return case when j.stepped then bellhop.steps_of(j.id) end;
 end
 $$;
 

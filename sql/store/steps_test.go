@@ -393,8 +393,20 @@ func TestSteps_GoWithTheirJobAndEventsStayWhileAwaited(t *testing.T) {
 		t.Errorf("%s events were deleted, want y alone", got)
 	}
 	r, _, _ = e.kept(w, "order")
+	// An agent that an instance runs asks for the same.
+	if got := e.by(w, "select (bellhop.steps($1, $2) #> '{steps,a}')::text", r.id, r.fence); got != "null" {
+		t.Errorf("step a has the output %s", got)
+	}
 	if got := e.one("select bellhop.retain_events(1000, 100)"); got != "1" {
 		t.Errorf("%s events were deleted, want x", got)
+	}
+	// A pass of retention deletes old events at its end.
+	e.one("select bellhop.emit('z')::text")
+	e.exec("update bellhop.emitted set at = at - interval '31 days'")
+	e.exec("update bellhop.housekeeping set instance = 1")
+	e.exec("select bellhop.retention_goes_on(1, 0, true)")
+	if got := e.one("select count(*) from bellhop.emitted"); got != "0" {
+		t.Errorf("%s events are left after a pass", got)
 	}
 	e.by(w, "select bellhop.finish($1, $2)::text", r.id, r.fence)
 	e.exec("delete from bellhop.jobqueue where id = $1", id)
