@@ -13,7 +13,7 @@ func TestCancel_EndsWhatWaitsAndAsksWhatRuns(t *testing.T) {
 	s.over(done, "succeeded", 0)
 	s.sql("update bellhop.jobqueue set state = 'running', fence = 1, attempt = 1, started_at = clock_timestamp() where key = 'run'")
 
-	has(t, s.ok("cancel", waiting, "run", done), waiting+" cancelled", running+" running, asked to stop", done+" has already ended: it is succeeded")
+	has(t, s.ok("cancel", waiting, "run", done), waiting+" cancelled", running+" running, asked to stop", done+" has already ended: it succeeded")
 	s.ok("cancel", "--now", running)
 	has(t, s.ok("show", running, "-o", "json"), `"cancel_requested": true`)
 	r := s.fails(cli.ExitNotFound, `no job 999, no job with the key "nope"`, "cancel", "999", waiting, "nope")

@@ -157,7 +157,7 @@ func TestDemo_GivesOddFilesAnOutcome(t *testing.T) {
 	s.sql("insert into demo.file (path, kind) values ('', 'source')")
 	r = s.run("demo", dir)
 	lastLine(t, r, 0, "files=10 found=5 none=2 failed=3")
-	has(t, r.stdout, "given up after 3 tries", "It is failed: no_progress")
+	has(t, r.stdout, "given up after 3 tries", "It failed: no_progress")
 
 	// What looks like the demo's table but is not stays as it is.
 	s.sql("comment on table demo.file is null")

@@ -21,7 +21,7 @@ func TestExitCodes(t *testing.T) {
 		args []string
 	}{
 		{cli.ExitOK, "", []string{"wait", good}},
-		{cli.ExitJobFailed, "is failed", []string{"wait", bad}},
+		{cli.ExitJobFailed, " failed", []string{"wait", bad}},
 		{cli.ExitUsage, `no command "sumbit"`, []string{"sumbit"}},
 		{cli.ExitUsage, "bellhop submit", []string{"sumbit"}},
 		{cli.ExitUsage, "bellhop serve", []string{"serv"}}, // the nearest, and not the first of the menu

@@ -89,7 +89,7 @@ func TestSubmit_HoldsAndWaits(t *testing.T) {
 	}
 	has(t, s.ok("submit", "a", "--wait", "-o", "json"), `"state": "succeeded"`)
 	s.sql("alter table bellhop.jobqueue alter state set default 'failed'")
-	s.fails(cli.ExitJobFailed, "is failed", "submit", "a", "--wait")
+	s.fails(cli.ExitJobFailed, " failed", "submit", "a", "--wait")
 }
 
 func TestSubmit_AfterOthers(t *testing.T) {

@@ -20,7 +20,7 @@ func ShareCommand(a *cli.App) *cobra.Command {
 		Short: "Weigh the keys that take turns, such as customers",
 		Long: `Weigh the keys that take turns, such as customers. Among jobs of one type and priority
 the keys in --share take turns, so that a flood of one does not hold up the others.`,
-		Example: "  bellhop submit mail 'hello' --share customer-42\n  bellhop share set mail customer-42 3\n  bellhop share ls mail",
+		Example: "  bellhop share set mail customer-42 3\n  bellhop share ls mail\n  bellhop submit mail 'hello' --share customer-42",
 	}
 	a.Menu(c)
 	c.AddCommand(listShares(a), setShare(a))
