@@ -30,7 +30,7 @@ import (
 var beside = map[string][]string{
 	"client.Job":             {"JSON", "RunIn"}, // other ways to write Args and RunAt
 	"client.Edit":            {"RunIn", "NotAfterIn", "Forever"},
-	"flags of submit":        {"wait", "help", "quiet"},
+	"flags of submit":        {"wait", "help", "quiet", "by", "anyway"}, // a promise is a table of its own
 	"flags of edit":          {"release", "help", "dry-run", "state", "type"},
 	"bellhop.edit":           {"id"},
 	"bellhop.filter_replace": {"id"},
