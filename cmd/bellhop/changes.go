@@ -11,7 +11,7 @@ import (
 // changing are the commands that change what is in a database: before they do, they say which one it is.
 var changing = []string{
 	"submit", "release", "cancel", "retry", "edit", "batch begin", "operation plan", "operation start", "operation stop", "operation undo",
-	"pause", "resume", "prune", "filter add", "filter replace", "filter delete", "reload",
+	"pause", "resume", "prune", "emit", "share set", "filter add", "filter replace", "filter delete", "reload",
 	"workflow apply", "workflow import", "workflow run", "workflow retry", "workflow revert", "workflow activate",
 	"workflow deactivate", "workflow delete", "workflow notify add", "workflow notify edit", "workflow notify delete",
 	"workflow notify test", "workflow notify again", "manager start", "manager stop", "attach", "detach",

@@ -19,7 +19,7 @@ select t.type
        limit 1
          for no key update skip locked) here)
     or exists (select
-     from unnest($2::text[] || '') as n (name)
+     from unnest(array_append($2::text[], '')) as n (name)
     cross join lateral (
       select r.id
         from bellhop.shareable r
