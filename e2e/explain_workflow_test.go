@@ -46,7 +46,7 @@ func TestExplain_Workflows(t *testing.T) {
 	e.workflowBecause("nowhere", "nobody_starts/unseen", "file")
 	e.workflowBecause("far", "unknown_type/step", "Step a is of type 'nowhere'", "There are: sh.")
 	e.workflowBecause("rests", "next_slot", " in ")
-	e.workflowBecause("asked", "awaits_event", "http")
+	e.workflowBecause("asked", "awaits_event/sensor", "http")
 	if err := os.Remove(in); err != nil {
 		t.Fatal(err)
 	}

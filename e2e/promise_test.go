@@ -87,12 +87,14 @@ func TestPromise_IsAskedWatchedAndKept(t *testing.T) {
 		t.Errorf("%+v", kept)
 	}
 	heard(kept.ID, "kept")
+	e.because(kept.ID, "promised/kept")
 	has(t, e.ok("explain", fmt.Sprint(kept.ID)), "promised", "that was kept")
 
 	// A job that takes for ever has the only slot.
 	holder := e.insert("type, args", "pause", "600")
 	e.waitState(holder, "running")
 	late := e.promised("pause", "0.5", "--by", "+5m")
+	e.because(late.ID, "promised", "with a certainty of")
 	e.sql("insert into bellhop.jobqueue (type, args, priority) select 'pause', '0.5', -5 from generate_series(1, 1200)")
 	heard(late.ID, "in_danger")
 	e.because(late.ID, "promise_in_danger", "ends about")
@@ -103,6 +105,11 @@ func TestPromise_IsAskedWatchedAndKept(t *testing.T) {
 		t.Errorf("%+v", missed)
 	}
 	heard(missed.ID, "missed")
+	e.because(missed.ID, "promised/missed")
 	e.ok("cancel", fmt.Sprint(late.ID))
 	heard(late.ID, "void")
+	e.because(late.ID, "promised/void")
+	unasked := e.insert("type, args", "pause", "0.5")
+	e.sql("select bellhop.promise($1, now() + interval '1 day')", unasked)
+	e.because(unasked, "promised/unknown")
 }
