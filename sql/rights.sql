@@ -518,6 +518,7 @@ grant EXECUTE on function bellhop.starts_workflows to bellhop_reader;
 grant EXECUTE on function bellhop.starts_workflows to bellhop_scheduler;
 grant EXECUTE on function bellhop.step_again to bellhop_scheduler;
 grant EXECUTE on function bellhop.step_fault to bellhop_scheduler;
+grant EXECUTE on function bellhop.steps to bellhop_scheduler;
 grant EXECUTE on function bellhop.steps_of to bellhop_scheduler;
 grant EXECUTE on function bellhop.stop_instances to bellhop_scheduler;
 grant EXECUTE on function bellhop.submit to bellhop_scheduler;

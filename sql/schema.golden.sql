@@ -2729,6 +2729,12 @@ CREATE OR REPLACE FUNCTION bellhop.step_fault(s jsonb, vals jsonb)
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.steps(job bigint, fence bigint)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.steps_of(job bigint)
  RETURNS jsonb
  LANGUAGE plpgsql
