@@ -169,7 +169,9 @@ func (p *Promise) judge(ahead view.Ahead, s view.Submission) {
 	}
 }
 
-func (p *Promise) no(format string, args ...any) { p.Reasons = append(p.Reasons, fmt.Sprintf(format, args...)) }
+func (p *Promise) no(format string, args ...any) {
+	p.Reasons = append(p.Reasons, fmt.Sprintf(format, args...))
+}
 
 // because says what stands before the job.
 func (p *Promise) because(ahead view.Ahead, half map[lock.ID]lock.Span, s view.Submission) {

@@ -74,14 +74,14 @@ begin
   end if;
 
   if is_at = 'scheduled' then
-    select rests.event, bellhop.since(coalesce(rests.since, (select max(s.at) from bellhop.saved_step s where s.job = j.id and s.name ~ '^sleep\.[0-9]+$'))) as since
+    select rests.event, bellhop.since(coalesce(rests.since, (select max(s.at) from bellhop.saved_step s where s.job = j.id and s.name ~ '^sleep[.][0-9]+$'))) as since
       into r from (select) one left join bellhop.awaits rests on rests.job = j.id and not rests.told;
     return query select * from bellhop.reason(
       case when j.waiting_for in ('retry_delay', 'snoozed', 'sleeps') then j.waiting_for
-           when j.waiting_for like 'awaits\_event: %' then case when isfinite(j.run_at) then 'awaits_event' else 'awaits_event/ever' end
+           when j.waiting_for like e'awaits\\_event: %' then case when isfinite(j.run_at) then 'awaits_event' else 'awaits_event/ever' end
            when j.waiting_for like 'no_resources: %' then 'no_resources' else 'scheduled' end,
       jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'since', r.since, 'event', r.event,
-        'quoted', case when r.event ~ '^[A-Za-z0-9_.:/@%+-]+$' then r.event else '''' || replace(r.event, '''', '''\''''') || '''' end,
+        'quoted', case when r.event ~ '^[A-Za-z0-9_.:/@%+-]+$' then r.event else '''' || replace(r.event, '''', e'''\\''''') || '''' end,
         'attempt', j.attempt, 'most', j.max_attempts, 'at', coalesce(nullif(to_char(j.run_at, 'YYYY-MM-DD HH24:MI:SSOF'), ''), j.run_at::text), 'error', coalesce(j.error, 'no reason was given'), 'in',
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
   end if;

@@ -165,8 +165,8 @@ create or replace function bellhop.filter_place(rule text, action text, vars jso
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select rule || case when action ~ ' by vars\.' then
-    ' ' || left(encode(sha256(convert_to(coalesce(vars ->> substring(action, ' by vars\.(.*)$'), ''), 'UTF8')), 'hex'), 32) else '' end
+  select rule || case when action ~ ' by vars[.]' then
+    ' ' || left(encode(sha256(convert_to(coalesce(vars ->> substring(action, ' by vars[.](.*)$'), ''), 'UTF8')), 'hex'), 32) else '' end
 $$;
 
 -- filter_check: refuses predicates and an action that are too long, or that cannot be read.

@@ -25,7 +25,7 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   select case when coalesce(name !~ '^[^[:cntrl:]]{1,200}$', true) then 'a step wants a name of 1 to 200 characters on one line'
-              when name ~ '^(sleep|event)\.' then format('the name %s is bellhop''s own: it keeps sleeps and events under such names', name)
+              when name ~ '^(sleep|event)[.]' then format('the name %s is bellhop''s own: it keeps sleeps and events under such names', name)
               when octet_length(output::text) > 1048576
                 then format('the output of step %s has %s bytes, and may have 1048576; put it into a table, and keep its key', name, octet_length(output::text)) end
 $$;
@@ -128,7 +128,7 @@ begin
   if now_is = 'scheduled' and rest.event is null then
     kept := jsonb_build_object('until', rest.until);
     insert into bellhop.saved_step (job, name, output, bytes)
-    select j.id, 'sleep.' || count(*) + 1, kept, octet_length(kept::text) from bellhop.saved_step s where s.job = j.id and s.name ~ '^sleep\.[0-9]+$';
+    select j.id, 'sleep.' || count(*) + 1, kept, octet_length(kept::text) from bellhop.saved_step s where s.job = j.id and s.name ~ '^sleep[.][0-9]+$';
   elsif now_is = 'scheduled' then
     insert into bellhop.awaits (job, event, until) values (j.id, rest.event, rest.until);
     if exists (select from bellhop.emitted e where e.event = rest.event) then
