@@ -46,18 +46,16 @@ func TestSimulate_ThePresentPolicyIsWhatHappened(t *testing.T) {
 	e.waitAll("succeeded 49")
 	got := e.simulated()
 	was, same := got["as_it_was"], got["predictive"]
-	// A busy machine delays single starts, and each delay passes on to the jobs behind it: the mean wait is less close
-	// than the makespan.
-	near := func(what string, a, b, most float64) {
+	near := func(what string, a, b float64) {
 		t.Helper()
-		if off := math.Abs(a-b) / b; off > most {
+		if off := math.Abs(a-b) / b; off > 0.12 {
 			t.Errorf("%s is %.3f s, and was %.3f s: %.1f %% off", what, a, b, 100*off)
 		} else {
 			t.Logf("%s is %.3f s, and was %.3f s: %.1f %% off", what, a, b, 100*off)
 		}
 	}
-	near("the makespan", same.Makespan, was.Makespan, 0.12)
-	near("the mean wait", same.WaitMean, was.WaitMean, 0.3)
+	near("the makespan", same.Makespan, was.Makespan)
+	near("the mean wait", same.WaitMean, was.WaitMean)
 	if len(same.By) != 3 || same.By[2].Name != "pause" || same.By[2].Jobs != 38 || len(was.Starts) != 52 {
 		t.Errorf("%+v, %d starts", same.By, len(was.Starts))
 	}

@@ -178,8 +178,8 @@ begin
   if fault is not null then
     raise invalid_parameter_value using message = fault;
   elsif j.instance is distinct from 0 then
-    raise object_not_in_prerequisite_state using message = format('job %s was not taken: its instance is to hear from its agent that it rests', j.id),
-      hint = 'The agent says {"sleep":"3d"} or {"await":{"event":"paid.42"}}: docs/steps.md.';
+    raise object_not_in_prerequisite_state using message = format('job %s was not taken: an instance runs it, and only a job of bellhop.take can rest', j.id),
+      hint = 'Its agent can put it off: {"snooze":"10m"} (docs/agents.md).';
   end if;
 end
 $$;

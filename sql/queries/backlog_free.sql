@@ -1,5 +1,6 @@
 -- The types, of these, with a waiting job for one host that no other transaction has locked. $1 types, $2 the names
--- that the host answers to in run_on. It locks one job of each for a moment. Indexes: jobqueue_ready; jobqueue_pinned, jobqueue_shared.
+-- that the host answers to in run_on. It locks one job of each for a moment. Indexes: jobqueue_ready; jobqueue_pinned,
+-- jobqueue_shared.
 select t.type
   from unnest($1::text[]) as t (type)
  where exists (select from (

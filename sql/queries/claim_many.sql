@@ -1,6 +1,6 @@
 -- Claims ready jobs of several types, or jobs whose children have to come up first, in (priority, id) within each type;
--- of all together the first $8, in (priority, turn of the type, id). Assigned ($9): their start is written when a child has taken them; else they run from
--- now on.
+-- of all together the first $8, in (priority, turn of the type, id). Assigned ($9): their start is written when a child
+-- has taken them; else they run from now on.
 -- $1 instance, $2 host, $3 types, $4 how many of each type at the most, $5 the names this host answers to in run_on,
 -- $6 the worst priority of each type that may start, $7 whether MSQ jobs are wanted too, $8 how many in all, $9 assigned,
 -- $10 types that would come up if there were room: nothing less urgent than their jobs starts;

@@ -47,7 +47,7 @@ func Command(a *cli.App, run Runner) *cobra.Command {
 first: the tool answers with what would change, and does it when it is called again
 with the plan's token. The rights are those of the database's login. A protected
 context offers no changes without --yes. docs/mcp.md has lines for common hosts.`,
-		Example: "  claude mcp add bellhop -- bellhop mcp --context prod --read-only",
+		Example: "  bellhop mcp --context prod --read-only\n  claude mcp add bellhop -- bellhop mcp --context prod --read-only",
 		Args:    a.NoArgs(),
 	}
 	c.Flags().BoolVar(&readOnly, "read-only", false, "offer no tool that changes anything")
