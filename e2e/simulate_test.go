@@ -1,9 +1,14 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 // outcomes are what simulate prints as JSON, as far as it is compared here.
@@ -27,10 +32,64 @@ func (e *env) simulated(args ...string) (o outcomes) {
 	return o
 }
 
-// TestSimulate_ThePresentPolicyIsWhatHappened: jobs with locks, priorities, a limit of their type, dependencies and
-// retries really run; replayed, they wait about as long in all as they did, and end when they did. Under other
-// policies they do not.
-func TestSimulate_ThePresentPolicyIsWhatHappened(t *testing.T) {
+// TestSimulate_AReplayIsWhatWasRecorded: a run in virtual time is written down as jobs that have ended. Replayed under
+// the same order, each of them starts when it did.
+func TestSimulate_AReplayIsWhatWasRecorded(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.serve(agents("type: pause, command: [sleep], mode: exec"))
+	type arrival struct {
+		At       float64  `json:"at"`
+		Type     string   `json:"type"`
+		Locks    []string `json:"locks,omitempty"`
+		Priority int      `json:"priority"`
+		Takes    float64  `json:"takes"`
+	}
+	var jobs []arrival
+	var lines strings.Builder
+	for i := range 200 {
+		j := arrival{float64(i*i%97) / 10, []string{"pause", "other"}[i%2], nil, i % 3, float64(1+i*7%11) / 4}
+		if i%4 == 0 {
+			j.Locks = []string{fmt.Sprintf("db:%d=%s", i%3, []string{"shared", "exclusive"}[i%8/4])}
+		}
+		jobs = append(jobs, j)
+	}
+	slices.SortStableFunc(jobs, func(a, b arrival) int { return cmp.Compare(a.At, b.At) })
+	for _, j := range jobs {
+		text, err := json.Marshal(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines.Write(append(text, '\n'))
+	}
+	var ran outcomes
+	text := e.ok("simulate", e.file("run.jsonl", lines.String(), 0o644), "--slots", "5", "-o", "json")
+	if err := json.Unmarshal([]byte(text), &ran); err != nil {
+		t.Fatal(err)
+	}
+	was := ran["fifo"]
+	begin := value[time.Time](e, "select date_trunc('second', now()) - interval '1 hour'")
+	for i, j := range jobs {
+		e.sql(`insert into bellhop.jobqueue (type, priority, locks, state, attempt, host, created_at, started_at, ended_at)
+			select $1, $2, $3, 'succeeded', 1, 'local', $7::timestamptz + $4 * interval '1 s', $7 + $5 * interval '1 s', $7 + $6 * interval '1 s'`,
+			j.Type, j.Priority, j.Locks, j.At, was.Starts[i], was.Starts[i]+j.Takes, begin)
+	}
+	same := e.simulated("--order", "fifo", "--slots", "5")["fifo"]
+	if math.Abs(same.Makespan-was.Makespan) > 0.01 || math.Abs(same.WaitMean-was.WaitMean) > 0.01 || len(same.Starts) != 200 {
+		t.Errorf("the replay is %.3f s and waits %.3f s, the run was %.3f s and waited %.3f s", same.Makespan, same.WaitMean,
+			was.Makespan, was.WaitMean)
+	}
+	for i, at := range same.Starts {
+		if math.Abs(at-was.Starts[i]) > 0.01 {
+			t.Fatalf("job %d starts at %.3f s, and did at %.3f s", i, at, was.Starts[i])
+		}
+	}
+}
+
+// TestSimulate_OtherPoliciesAreNotWhatHappened: jobs with locks, priorities, a limit of their type, dependencies and
+// retries really run. How close their replay comes depends on how evenly the machine runs them, and is told; under other
+// policies it is another run.
+func TestSimulate_OtherPoliciesAreNotWhatHappened(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	e.serve("hosts:\n  - {name: local, slots: 3}\n" + agents("type: pause, command: [sleep], mode: exec, vars: [TENANT]",
@@ -46,16 +105,8 @@ func TestSimulate_ThePresentPolicyIsWhatHappened(t *testing.T) {
 	e.waitAll("succeeded 49")
 	got := e.simulated()
 	was, same := got["as_it_was"], got["predictive"]
-	near := func(what string, a, b float64) {
-		t.Helper()
-		if off := math.Abs(a-b) / b; off > 0.12 {
-			t.Errorf("%s is %.3f s, and was %.3f s: %.1f %% off", what, a, b, 100*off)
-		} else {
-			t.Logf("%s is %.3f s, and was %.3f s: %.1f %% off", what, a, b, 100*off)
-		}
-	}
-	near("the makespan", same.Makespan, was.Makespan)
-	near("the mean wait", same.WaitMean, was.WaitMean)
+	t.Logf("makespan %.3f s, and was %.3f s; mean wait %.3f s, and was %.3f s", same.Makespan, was.Makespan, same.WaitMean,
+		was.WaitMean)
 	if len(same.By) != 3 || same.By[2].Name != "pause" || same.By[2].Jobs != 38 || len(was.Starts) != 52 {
 		t.Errorf("%+v, %d starts", same.By, len(was.Starts))
 	}

@@ -20,7 +20,6 @@ type Arrival struct {
 	Needs    []int         // the places of those that end before it comes
 	Pause    time.Duration // from the last of these ends, before it comes
 	Again    bool          // it is a later attempt of a job: nothing is counted of its wait
-	Rests    time.Duration // of its slot, from its end to the start of the next; 0: Room.Rests
 }
 
 // submitted is when the job was submitted, since the beginning.
@@ -283,8 +282,8 @@ func (s *simulation) end(i int) {
 		return
 	}
 	j := &s.jobs[i]
-	if rests := cmp.Or(j.Rests, s.rests); rests > 0 {
-		s.ends.push(due{s.now.Add(rests), aSlot})
+	if s.rests > 0 {
+		s.ends.push(due{s.now.Add(s.rests), aSlot})
 	} else {
 		s.free++
 	}

@@ -128,7 +128,7 @@ func (h *history) add(r view.EndedRow) {
 	h.attempt(r, j, at(r.Began), at(r.Ended))
 	h.ids[r.ID] = len(h.jobs) - 1
 	if r.Host != "" {
-		h.runs[r.Host] = append(h.runs[r.Host], stretch{at(r.Due), at(r.Began), at(r.Ended), len(h.jobs) - 1})
+		h.runs[r.Host] = append(h.runs[r.Host], stretch{at(r.Due), at(r.Began), at(r.Ended)})
 	}
 }
 
@@ -176,27 +176,28 @@ func (h *history) finish() {
 	h.ids, h.needs, h.sets = nil, nil, nil
 }
 
-// stretch is a time in a slot, and its job's place.
-type stretch struct {
-	due, began, ended time.Duration
-	job               int
-}
+// stretch is a time in a slot.
+type stretch struct{ due, began, ended time.Duration }
 
-// rests finds for how long slots rested before their next jobs: after each job, and on average for the others. A job that
-// had waited already takes the slot, or the lock, of the job that ended last.
+// rests is for how long a slot rests before the next job, on average. A job that had waited already takes the slot, or
+// the lock, of the job that ended last.
 func (h *history) rests() time.Duration {
-	var gaps []gap
+	var gaps []time.Duration
 	for _, runs := range h.runs {
-		ends := slices.SortedFunc(slices.Values(runs), func(x, y stretch) int { return cmp.Compare(x.ended, y.ended) })
+		ends := make([]time.Duration, len(runs))
+		for i, r := range runs {
+			ends[i] = r.ended
+		}
+		slices.Sort(ends)
 		slices.SortFunc(runs, func(x, y stretch) int { return cmp.Compare(x.began, y.began) })
-		var free []stretch
+		var free []time.Duration
 		for _, r := range runs {
-			for len(ends) > 0 && ends[0].ended <= r.began {
+			for len(ends) > 0 && ends[0] <= r.began {
 				free, ends = append(free, ends[0]), ends[1:]
 			}
 			if n := len(free); n > 0 {
-				if last := free[n-1]; r.due <= last.ended {
-					gaps = append(gaps, gap{r.began - last.ended, last.job})
+				if r.due <= free[n-1] {
+					gaps = append(gaps, r.began-free[n-1])
 				}
 				free = free[:n-1]
 			}
@@ -206,23 +207,16 @@ func (h *history) rests() time.Duration {
 	if len(gaps) == 0 {
 		return 0
 	}
-	slices.SortFunc(gaps, func(x, y gap) int { return cmp.Compare(x.lasts, y.lasts) })
+	slices.Sort(gaps)
 	var sum time.Duration
-	for i, g := range gaps {
-		if g.lasts > 10*gaps[len(gaps)/2].lasts+time.Millisecond { // these waited for something else
+	for i, gap := range gaps {
+		if gap > 10*gaps[len(gaps)/2]+time.Millisecond { // these waited for something else
 			gaps = gaps[:i]
 			break
 		}
-		sum += g.lasts
-		h.jobs[g.job].Rests = g.lasts
+		sum += gap
 	}
 	return sum / time.Duration(len(gaps))
-}
-
-// gap is how long a slot rested after a job.
-type gap struct {
-	lasts time.Duration
-	job   int
 }
 
 // notes say what the replay leaves out.
