@@ -71,13 +71,15 @@ func TestSimulate_AReplayIsWhatWasRecorded(t *testing.T) {
 	begin := value[time.Time](e, "select date_trunc('second', now()) - interval '1 hour'")
 	for i, j := range jobs {
 		e.sql(`insert into bellhop.jobqueue (type, priority, locks, state, attempt, host, created_at, started_at, ended_at)
-			select $1, $2, $3, 'succeeded', 1, 'local', $7::timestamptz + $4 * interval '1 s', $7 + $5 * interval '1 s', $7 + $6 * interval '1 s'`,
+			select $1, $2, $3, 'succeeded', 1, 'local', $7::timestamptz + $4 * interval '1 s',
+				$7 + $5 * interval '1 s', $7 + $6 * interval '1 s'`,
 			j.Type, j.Priority, j.Locks, j.At, was.Starts[i], was.Starts[i]+j.Takes, begin)
 	}
 	same := e.simulated("--order", "fifo", "--slots", "5")["fifo"]
-	if math.Abs(same.Makespan-was.Makespan) > 0.01 || math.Abs(same.WaitMean-was.WaitMean) > 0.01 || len(same.Starts) != 200 {
-		t.Errorf("the replay is %.3f s and waits %.3f s, the run was %.3f s and waited %.3f s", same.Makespan, same.WaitMean,
-			was.Makespan, was.WaitMean)
+	off := max(math.Abs(same.Makespan-was.Makespan), math.Abs(same.WaitMean-was.WaitMean))
+	if off > 0.01 || len(same.Starts) != 200 {
+		t.Errorf("the replay is %.3f s and waits %.3f s, the run was %.3f s and waited %.3f s",
+			same.Makespan, same.WaitMean, was.Makespan, was.WaitMean)
 	}
 	for i, at := range same.Starts {
 		if math.Abs(at-was.Starts[i]) > 0.01 {
@@ -86,9 +88,9 @@ func TestSimulate_AReplayIsWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// TestSimulate_OtherPoliciesAreNotWhatHappened: jobs with locks, priorities, a limit of their type, dependencies and
-// retries really run. How close their replay comes depends on how evenly the machine runs them, and is told; under other
-// policies it is another run.
+// TestSimulate_OtherPoliciesAreNotWhatHappened: jobs with locks, priorities, a limit of their type, dependencies
+// and retries really run. How close their replay comes depends on how evenly the machine runs them, and is told;
+// under other policies it is another run.
 func TestSimulate_OtherPoliciesAreNotWhatHappened(t *testing.T) {
 	t.Parallel()
 	e := setup(t)

@@ -37,7 +37,6 @@ type fairHost struct {
 	children []*fairChild
 	fair     Fairness
 	now      time.Duration
-	freed    []TypeName
 	moved    int // children that went since others had their turn
 }
 

@@ -99,7 +99,6 @@ type simulation struct {
 	waiting []*waiting
 	free    int
 	now     time.Time
-	last    time.Time
 	chooser *backlog
 	pending []int  // of Ganeti's plain rule, which has no use for a backlog
 	held    *Index // what is granted

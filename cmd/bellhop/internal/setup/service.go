@@ -19,10 +19,10 @@ import (
 
 // manager is what starts services on a system.
 type manager struct {
-	name, what, example string
-	folder, file        string
-	text                *template.Template
-	next                string // the commands after it; %s is the account
+	name, what   string
+	folder, file string
+	text         *template.Template
+	next         string // the commands after it; %s is the account
 }
 
 var (
