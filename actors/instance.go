@@ -50,6 +50,7 @@ type Config struct {
 
 	Locks       port.Locks       // nil: no locks are kept
 	ItemLocks   port.ItemLocks   // the same
+	Steps       port.Steps       // nil: no steps are kept
 	Attachments port.Attachments // nil: no tables are looked at
 	Sensors     port.Sensors     // nil: no workflow starts
 	Courier     port.Courier     // nil: no notices are sent

@@ -127,6 +127,14 @@ func (s *System) Ask(ask scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
 	s.inst.Tell(message.RoleLocks, &message.TryLocks{})
 }
 
+// SaveStep keeps what a run has done, and returns when that is committed. An error fails the run.
+func (s *System) SaveStep(ctx context.Context, of scheduler.Claim, step scheduler.SavedStep) error {
+	if s.inst.Steps == nil {
+		return &scheduler.StepRefused{Why: "steps are not kept here: there is no database; run bellhop serve with one"}
+	}
+	return s.inst.Steps.Save(ctx, of, step)
+}
+
 // Trouble takes why a type cannot be used on a host, or that it can again. It never blocks.
 func (s *System) Trouble(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
 	s.inst.Tell(message.RoleMembership, &message.Trouble{Type: typ, Host: host, Why: why})

@@ -41,7 +41,7 @@ func wish(retry, snooze json.RawMessage) (*scheduler.Answer, error) {
 
 func isThere(raw json.RawMessage) bool { return raw != nil && string(raw) != "null" }
 
-// pause reads "10m", or a number of seconds.
+// pause reads "10m", "3d", or a number of seconds.
 func pause(raw json.RawMessage) (d time.Duration, err error) {
 	var seconds float64
 	var text string
@@ -49,7 +49,7 @@ func pause(raw json.RawMessage) (d time.Duration, err error) {
 	case json.Unmarshal(raw, &seconds) == nil:
 		d = time.Duration(min(seconds, 1e9) * float64(time.Second))
 	case json.Unmarshal(raw, &text) == nil:
-		if d, err = time.ParseDuration(text); err != nil {
+		if d, err = scheduler.ParsePause(text); err != nil {
 			return 0, err
 		}
 	default:
@@ -95,7 +95,7 @@ func (p *Process) wishes(w *scheduler.Answer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.give()
-	a.Never, a.After, a.Snooze, a.EndedAs = w.Never, w.After, w.Snooze, w.EndedAs
+	a.Never, a.After, a.Snooze, a.EndedAs, a.Rest = w.Never, w.After, w.Snooze, w.EndedAs, w.Rest
 }
 
 // tellHowFar passes on how far the line in hand is; what is no such thing is kept with the job.

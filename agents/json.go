@@ -16,9 +16,10 @@ import (
 //
 // then it gets one line per job,
 //
-//	{"id":7,"attempt":1,"fence":3,"args":"…"|null,"item":{…},"vars":{…},"key":"…","traceparent":"…"}
+//	{"id":7,"attempt":1,"fence":3,"args":"…"|null,"item":{…},"vars":{…},"key":"…","traceparent":"…",
+//	 "steps":{…},"event":…}
 //
-// (item, vars, key and traceparent only where there is one), and says any of
+// (item, vars, key, traceparent, steps and event only where there is one), and says any of
 //
 //	{"ok":true}                        done, give me the next
 //	{"ok":true,"ended_as":"no_data"}   and there was nothing to do; or "skipped": nor for what comes after it
@@ -30,6 +31,8 @@ import (
 //	{"result":…}                       any JSON; what the job gives back
 //	{"success":true}  {"heartbeat":true}
 //	{"lock":…}  {"unlock":…}           see locks.go; answered by a line
+//	{"step":{"name":"…","output":…}}   see steps.go; answered by {"step":"…"} when it is kept
+//	{"sleep":"3d"}  {"await":…}        the run ends, and the next one goes on later; give me the next
 //
 // each with "id" and "fence" if it likes: naming another line than the one in
 // hand is an error that ends the agent. What is no such object is debug output, but
@@ -54,6 +57,9 @@ type jsonMessage struct {
 	Snooze    json.RawMessage `json:"snooze"`
 	Lock      json.RawMessage `json:"lock"`
 	Unlock    json.RawMessage `json:"unlock"`
+	Step      json.RawMessage `json:"step"`
+	Sleep     json.RawMessage `json:"sleep"`
+	Await     json.RawMessage `json:"await"`
 }
 
 // jsonVersion is what an agent has to greet with.
@@ -120,15 +126,31 @@ func parseJSON(line []byte, into []remark) []remark {
 	if m.Lock != nil || m.Unlock != nil {
 		say(remark{word: wordLock, text: line})
 	}
+	if isThere(m.Step) {
+		say(remark{word: wordStep, text: line})
+	}
 	if m.Success {
 		say(remark{word: wordSuccess})
 	}
 	if m.Heartbeat {
 		say(remark{word: wordNothing})
 	}
+	if r := answerOf(&m); r.word != wordNothing {
+		say(r)
+	}
+	if len(into) == before {
+		return append(into, remark{word: wordDebug, text: line})
+	}
+	return into
+}
+
+// answerOf is how the line in hand went; wordNothing: the message does not say.
+func answerOf(m *jsonMessage) remark {
 	switch {
+	case isThere(m.Sleep) || isThere(m.Await):
+		return rests(m)
 	case isThere(m.Snooze):
-		say(failure(&m, remark{word: wordFail, text: []byte("snoozed")}))
+		return failure(m, remark{word: wordFail, text: []byte("snoozed")})
 	case m.Fail != nil || m.OK != nil && !*m.OK:
 		r := remark{word: wordFail, code: 1, text: []byte("and not why")}
 		if m.Fail != nil && *m.Fail != "" {
@@ -137,18 +159,15 @@ func parseJSON(line []byte, into []remark) []remark {
 		if m.ExitCode != nil && *m.ExitCode > 0 && *m.ExitCode <= 255 {
 			r.code = *m.ExitCode
 		}
-		say(failure(&m, r))
+		return failure(m, r)
 	case m.OK != nil:
-		say(success(&m))
+		return success(m)
 	}
-	if len(into) == before {
-		return append(into, remark{word: wordDebug, text: line})
-	}
-	return into
+	return remark{}
 }
 
 // begins is how a line begins that is meant as a message.
-var begins = regexp.MustCompile(`^\{\s*"(bellhop|id|fence|ok|ended_as|fail|exit_code|log|level|progress|result|success|heartbeat|retry|snooze|lock|unlock)"\s*:`)
+var begins = regexp.MustCompile(`^\{\s*"(bellhop|id|fence|ok|ended_as|fail|exit_code|log|level|progress|result|success|heartbeat|retry|snooze|lock|unlock|step|sleep|await)"\s*:`)
 
 // broken appends what becomes of a line that is no valid message. One that begins like a message is told as an error. A
 // result is refused, so that no job succeeds without what it gave back; an answer fails the line: the agent waits for
@@ -162,13 +181,15 @@ func broken(line []byte, err error, into []remark) []remark {
 	said := []byte(why + ": " + string(line[:min(len(line), 1000)]))
 	into = append(into, remark{word: wordLog, level: scheduler.LevelError, text: said})
 	switch word := string(key[1]); {
+	case word == "step": // which fails the attempt
+		return append(into, remark{word: wordStep, text: line})
 	case word == "result" && !json.Valid(line):
 		return append(into, remark{word: wordResult, text: line}) // which is refused as a result
 	case word == "result":
 		return append(into, remark{word: wordFail, code: 1, text: []byte(why)})
 	}
 	switch string(key[1]) {
-	case "ok", "ended_as", "fail", "exit_code", "retry", "snooze":
+	case "ok", "ended_as", "fail", "exit_code", "retry", "snooze", "sleep", "await":
 		return append(into, remark{word: wordFail, code: 1, text: []byte(why)})
 	}
 	return into
@@ -251,6 +272,9 @@ func encodeJSON(b []byte, l *scheduler.Line) ([]byte, error) {
 	}
 	if l.Trace != "" {
 		b = appendText(append(b, `,"traceparent":`...), l.Trace)
+	}
+	if l.Kept != nil {
+		b = appendKept(b, l.Kept)
 	}
 	return append(b, '}', '\n'), nil
 }

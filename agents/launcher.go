@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -24,6 +25,7 @@ type Launcher struct {
 	howFar    func(scheduler.HowFar)
 	result    int
 	locks     func(scheduler.LockAsk, func(scheduler.LockAnswer))
+	steps     func(context.Context, scheduler.Claim, scheduler.SavedStep) error // nil: none are kept
 	versions  versions
 	database  func() Database
 	answers   Answers
@@ -55,6 +57,7 @@ func NewLauncher(c Config) *Launcher {
 		howFar:    c.HowFar,
 		result:    c.Result,
 		locks:     c.Locks,
+		steps:     c.Steps,
 		database:  c.Database,
 		answers:   c.Answers,
 		tap:       c.Tap,

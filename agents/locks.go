@@ -116,10 +116,10 @@ func (p *Process) locksAnswered(n int, a scheduler.LockAnswer) {
 	}
 	p.locks.queue = slices.Delete(p.locks.queue, 0, 1)
 	if a.Failed != "" {
-		p.locks.failed = &a
-		time.AfterFunc(failPatience, func() { p.killFailed(n) })
+		p.failAttempt(a)
+	} else {
+		p.replies = append(p.replies, lockReply(a))
 	}
-	p.replies = append(p.replies, lockReply(a))
 	p.reply()
 	p.release()
 	p.passOnLocks()
@@ -166,9 +166,9 @@ func lockReply(a scheduler.LockAnswer) []byte {
 	return say("granted", a.Granted)
 }
 
-// reply writes what there is to say about locks, if the agent's stdin is free. mu is held.
+// reply writes what there is to say about locks and steps, if the agent's stdin is free. mu is held.
 func (p *Process) reply() {
-	for len(p.replies) > 0 && !p.writing && !p.asking && !p.deaf && p.g != nil && !p.exiting && !p.over {
+	for len(p.replies) > 0 && !p.writing && !p.asking && !p.deaf && p.g != nil && !p.closing && !p.exiting {
 		line := p.replies[0]
 		p.launcher.wrote(line)
 		n, err := syscall.Write(p.g.stdinFD, line)

@@ -41,8 +41,9 @@ type Process struct {
 	asking    bool     // one is being answered
 	database  Database // nil until first needed
 	stopAsk   context.CancelFunc
+	stopStep  context.CancelFunc // nil: none is being kept
 	locks     askedLocks
-	replies   [][]byte // about locks, not written yet
+	replies   [][]byte // about locks and steps, not written yet
 	buf       []byte   // the line as written
 	events    []scheduler.ChildEvent
 	wakeDue   bool        // there are events without a wake-up yet

@@ -16,6 +16,7 @@ const (
 	wordProgress      // text is how far it is
 	wordItems         // n more items are done
 	wordLock          // text is what is asked of locks
+	wordStep          // text is a line with what the run has done
 	wordDB            // text is a statement for the database
 	wordDebug         // no word of the dialect
 )

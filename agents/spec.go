@@ -2,6 +2,7 @@ package agents
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"time"
 
@@ -86,6 +87,9 @@ type Config struct {
 	// Locks gets what the agent of a job asks of locks, in the json dialect. answer may be called from any goroutine;
 	// neither may block. nil: no locks are kept.
 	Locks func(ask scheduler.LockAsk, answer func(scheduler.LockAnswer))
+	// Steps keeps what a run has done, and returns when that is committed; an error fails the run. ctx ends with the
+	// agent. nil: no steps are kept.
+	Steps func(ctx context.Context, of scheduler.Claim, step scheduler.SavedStep) error
 	// Trouble gets why a type cannot be used on a host, and an empty text when
 	// that has passed. It must not block.
 	Trouble func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account)

@@ -86,6 +86,9 @@ func (p *Process) actRun(r remark, truncated bool) {
 		p.mu.Unlock()
 	case wordLock:
 		p.note(scheduler.LevelError, []byte("an agent of mode exec cannot ask for locks while it runs: it cannot be answered"), false)
+	case wordStep:
+		p.note(scheduler.LevelError, []byte("an agent of mode exec cannot save a step so: it cannot be answered; "+
+			"call bellhop.save_step (docs/steps.md)"), false)
 	case wordDebug:
 		p.note(scheduler.LevelOut, r.text, truncated)
 	default:

@@ -222,6 +222,8 @@ func (p *Process) act(r remark, truncated bool) {
 		p.tellHowFar(r.text, truncated)
 	case wordLock:
 		p.askLocks(r.text)
+	case wordStep:
+		p.saveStep(r.text, truncated)
 	case wordItems:
 		p.count(r.n)
 	case wordDB:
@@ -345,6 +347,9 @@ func (p *Process) attend(g *guarded) {
 	p.mu.Lock()
 	p.exiting = true
 	p.closeStdin()
+	if p.stopStep != nil { // its reader waits for it
+		p.stopStep()
+	}
 	p.mu.Unlock()
 	g.streamsEnd()
 	p.said.over()

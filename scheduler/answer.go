@@ -16,7 +16,12 @@ type Answer struct {
 	After time.Duration
 	// Snooze puts the job off for so long; that is no attempt, and no failure. 0: it does not.
 	Snooze time.Duration
+	// Rest ends the run, and the job goes on later; that is no attempt, and no failure. nil: it does not rest.
+	Rest *Resting
 }
+
+// putsOff reports whether the job goes on later, as the agent says.
+func (a *Answer) putsOff() bool { return a != nil && (a.Snooze > 0 || a.Rest != nil) }
 
 // Given is the JSON that the line gave back; nil: none.
 func (r *Result) Given() []byte {

@@ -46,7 +46,7 @@ func (c Child) answered(ev ChildEvent, now time.Time) (Child, []Effect) {
 		r.Outcome, r.Error = OutcomeCancelled, "cancelled: "+r.Error
 	} else if ev.Again {
 		r.Outcome, r.Again = OutcomeLost, true
-	} else if ev.Answer != nil && ev.Answer.Snooze > 0 && of.item == 0 { // an item has its tries at once
+	} else if ev.Answer.putsOff() && of.item == 0 { // an item has its tries at once
 		r.Outcome = OutcomeLost
 	} else if ev.Signal != 0 {
 		r.Outcome = OutcomeDied

@@ -37,6 +37,8 @@ type Line struct {
 	// assigned (an item's says nothing) and a child has to come up.
 	Assigned bool
 	Locked   bool // its job holds locks: it was claimed in a pass, or its agent has asked for some
+
+	Kept *Earlier // what earlier attempts have done; nil: nothing is kept of them
 }
 
 // handle names a line: the items of an MSQ job share its claim.

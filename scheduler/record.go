@@ -31,9 +31,10 @@ type Record struct {
 	Why             string // GiveBack: what it waits for now, empty when there is nothing to say
 	// GiveBack: why its run was lost; empty: it had not begun. Then Result tells when and where it ran.
 	Lost    string
-	Result  Result  // Settle
-	Verdict Verdict // Settle
-	Items   *Items  // Settle of an MSQ job: its final counts
+	Rest    *Resting // Requeue: the job sleeps, or awaits an event, until it goes on; nil: it does not
+	Result  Result   // Settle
+	Verdict Verdict  // Settle
+	Items   *Items   // Settle of an MSQ job: its final counts
 }
 
 // Line is what the result is of; empty where there is none.

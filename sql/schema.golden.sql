@@ -1726,6 +1726,12 @@ CREATE OR REPLACE FUNCTION bellhop.forget_steps(job bigint, step text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.full_fault(job bigint)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.graph(of bigint, most bigint)
  RETURNS TABLE(id bigint, key text, type text, state text, exit_code integer, error text, waiting_for text)
  LANGUAGE sql
@@ -2394,6 +2400,11 @@ CREATE OR REPLACE FUNCTION bellhop.rest_fault(pause interval, event text)
  LANGUAGE sql
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[])
+ RETURNS SETOF bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.resume(type text DEFAULT NULL::text)
  RETURNS boolean

@@ -29,5 +29,8 @@ func (k *child) settle(r scheduler.Result) {
 		k.inst.Outbox.Note(r.Line.Claim, r.Line.Attempt, r.Host,
 			fmt.Sprintf("its agent has put it off for %s, and this does not count as an attempt", rec.Verdict.Delay))
 	}
+	if rec.Rest != nil {
+		k.inst.Outbox.Note(r.Line.Claim, r.Line.Attempt, r.Host, "it "+rec.Rest.String()+", and this does not count as an attempt")
+	}
 	k.owed = append(k.owed, rec)
 }

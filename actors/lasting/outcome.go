@@ -30,7 +30,9 @@ func Judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
 	}
 	if v.Release {
 		rec.Kind = scheduler.RecordRequeue
-		if v.Delay > 0 {
+		if r.Answer != nil && r.Answer.Rest != nil && !r.Again {
+			rec.Rest, rec.Verdict.State, rec.Verdict.Delay = r.Answer.Rest, scheduler.Scheduled, r.Answer.Rest.Pause
+		} else if v.Delay > 0 {
 			rec.Why, rec.Verdict.State = Snoozed, scheduler.Scheduled
 		} else if r.Again {
 			rec.Why, rec.Verdict.State = r.Error, scheduler.Scheduled

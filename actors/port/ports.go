@@ -133,6 +133,12 @@ type Locks interface {
 		answers map[scheduler.Claim]scheduler.LockAnswer, over []scheduler.Claim, err error)
 }
 
+// Steps keeps what runs have done.
+type Steps interface {
+	// Save returns when the step is committed. It waits while the database is away; ctx ends it. An error fails the run.
+	Save(ctx context.Context, of scheduler.Claim, step scheduler.SavedStep) error
+}
+
 // Forecasts finds out how far off is what is foretold of jobs that wait for locks.
 type Forecasts interface {
 	// Foretell looks which promises are over, and, as a whole, at all that wait: how often is for the caller to pace.

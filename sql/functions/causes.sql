@@ -186,6 +186,8 @@ as $$
       'Its engine refuses it: {error}', 'bellhop logs -e {id}'),
     ('result_refused', 'ended', false, 'its agent''s result is too long (`limits.result`), or cannot be kept as jsonb; there is no automatic retry',
       'What its agent gave back was not kept: {error}.', 'bellhop logs {id}'),
+    ('step_refused', 'ended', false, 'a [step](steps.md) of its agent could not be kept: the same name with another output, a bad name, or too much',
+      'A step of its work could not be kept: {error}.', 'bellhop logs {id}'),
     ('args_too_long', 'ended', false, 'its argument is longer than the system allows on a command line',
       'Its argument is longer than a command line of the system may be.', 'bellhop show {id}'),
     ('vars_refused', 'ended', false, 'its agent does not accept one of its `vars`; `agents[].vars` lists those that it accepts',

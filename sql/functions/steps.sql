@@ -166,6 +166,19 @@ as $$
               when event !~ '^[^[:cntrl:]]{1,190}$' then 'an event has a name of 1 to 190 characters on one line' end
 $$;
 
+-- full_fault: why a job cannot rest once more: what is kept of it has to fit into its line. NULL: it can. Index:
+-- saved_step's primary key.
+-- Grant: scheduler
+create or replace function bellhop.full_fault(job bigint) returns text
+language sql stable
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select format('job %s keeps %s steps, sleeps and events of %s bytes; it may keep 2000, and 16777216, when it rests', full_fault.job, count(*), sum(s.bytes))
+    from bellhop.saved_step s
+   where s.job = full_fault.job
+  having count(*) >= 2000 or sum(s.bytes) > 16777216
+$$;
+
 -- refuse_rest: raises an error if this run cannot end by sleeping or awaiting.
 -- Grant: scheduler
 create or replace function bellhop.refuse_rest(j bellhop.jobqueue, pause interval, event text) returns void
@@ -178,9 +191,48 @@ begin
   if fault is not null then
     raise invalid_parameter_value using message = fault;
   elsif j.instance is distinct from 0 then
-    raise object_not_in_prerequisite_state using message = format('job %s was not taken: an instance runs it, and only a job of bellhop.take can rest', j.id),
-      hint = 'Its agent can put it off: {"snooze":"10m"} (docs/agents.md).';
+    raise object_not_in_prerequisite_state using message = format('job %s was not taken: an instance runs it, and its agent ends the run', j.id),
+      hint = 'Its agent writes {"sleep":"10m"} or {"await":{"event":"paid.42"}} (docs/steps.md).';
   end if;
+  fault := bellhop.full_fault(j.id);
+  if fault is not null then
+    raise program_limit_exceeded using message = fault;
+  end if;
+end
+$$;
+
+-- rest_runs: runs of an instance's jobs end now and go on later, as their agents have said: after so many ms, or when the
+-- event comes (0 ms: for as long as it takes). A job that cannot rest has failed. Returns the jobs that were this
+-- instance's under these fences. Index: the primary keys.
+-- Grant: scheduler
+create or replace function bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[]) returns setof bigint
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  o     record;
+  j     bellhop.jobqueue;
+  fault text;
+begin
+  for o in
+    select u.id, u.fence, nullif(u.ms, 0) * interval '1 ms' as pause, u.event
+      from unnest(jobs, fences, pauses, events) as u (id, fence, ms, event)
+     order by u.id
+  loop
+    select q.* into j from bellhop.jobqueue q
+     where q.id = o.id and q.fence = o.fence and q.instance = me and q.state in ('running', 'assigned') for no key update;
+    continue when not found;
+    fault := coalesce(bellhop.rest_fault(o.pause, o.event), bellhop.full_fault(o.id));
+    if fault is null and o.pause is null and o.event is null then
+      fault := 'for how long the job sleeps is not said';
+    end if;
+    if fault is null then
+      perform bellhop.rest(j, coalesce(clock_timestamp() + o.pause, 'infinity'), o.event);
+    else
+      perform bellhop.end_run(j, 'failed', null, fault, interval '-1 s');
+    end if;
+    return next o.id;
+  end loop;
 end
 $$;
 

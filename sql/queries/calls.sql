@@ -217,6 +217,12 @@ select bellhop.operation_stop($1::bigint)
 -- Index: operation_job's primary key, jobqueue's.
 select bellhop.operation_undo($1::bigint)
 
+-- name: rest
+-- Runs that have ended by sleeping, or by awaiting an event. $1 instance, $2 ids, $3 fences, $4 for how long at most, in
+-- ms (0: until the event comes), $5 the events (NULL: the job sleeps).
+-- Guard: still ours under these fences. Index: the primary keys.
+select r from bellhop.rest_runs($1, $2, $3, $4, $5) r
+
 -- name: retain_jobs
 -- Deletes those of the next $2 jobs behind id $1 that are old enough: $3 types ('': all others), $4 states, $5 ages in
 -- ms (NULL: for ever), $6 the age for jobs with a key (NULL: never), $7 the table that gets them first. Guard: they are
@@ -236,6 +242,11 @@ select bellhop.retention_begin($1, $2 * interval '1 ms')
 -- name: retention_goes_on
 -- Whether instance $1 is still the one that deletes; $2 more is deleted; $3: that was all. Guard: it is that instance. Index: the primary key.
 select bellhop.retention_goes_on($1, $2, $3)
+
+-- name: save_step
+-- Keeps what a run has done: $1 job, $2 fence, $3 the name of the step, $4 its output, JSON (NULL: null).
+-- Guard: bellhop.own_run. Index: the primary keys.
+select bellhop.save_step($1, $2, $3, $4::jsonb)
 
 -- name: sensors_begin
 -- Whether this instance, $1, starts workflows, and whether some have to be given to others first. Index:

@@ -61,4 +61,4 @@ update bellhop.jobqueue j
 returning j.id, j.fence, j.attempt, j.priority, j.type, j.args, j.msq, j.repeat, coalesce(j.key, ''), coalesce(j.vars::text, ''),
           coalesce(j.traceparent, ''), coalesce(extract(epoch from j.timeout) * 1000, 0)::bigint, case when j.own_attempts then -j.max_attempts else j.max_attempts end, j.deaths,
           case when j.msq is not null then coalesce(j.run_on, '') else '' end,
-          j.created_at, greatest(j.created_at, j.run_at), clock_timestamp()
+          j.created_at, greatest(j.created_at, j.run_at), clock_timestamp(), case when j.stepped then bellhop.steps_of(j.id)::text end

@@ -32,5 +32,5 @@ with picked as materialized (
 select j.id, j.fence, j.attempt, j.priority, coalesce(($10::text[])[array_position($3::bigint[], j.id)], j.type), j.args, j.msq, j.repeat, coalesce(j.key, ''), coalesce(j.vars::text, ''),
        coalesce(j.traceparent, ''), coalesce(extract(epoch from j.timeout) * 1000, 0)::bigint, case when j.own_attempts then -j.max_attempts else j.max_attempts end, j.deaths,
        case when j.msq is not null then coalesce(j.run_on, '') else '' end,
-       j.created_at, greatest(j.created_at, j.run_at), clock_timestamp()
+       j.created_at, greatest(j.created_at, j.run_at), clock_timestamp(), case when j.stepped then bellhop.steps_of(j.id)::text end
   from taken j

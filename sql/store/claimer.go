@@ -233,14 +233,20 @@ func claimedJobs(
 	for rows.Next() {
 		j := scheduler.Job{Host: d.Host}
 		j.Instance, j.Assigned = me, d.Assigned
-		var args, msq, repeat *string
+		var args, msq, repeat, kept *string
 		var timeout int64
 		var created, due, now time.Time
 		if err := rows.Scan((*int64)(&j.Claim.Job), (*int64)(&j.Fence), &j.Attempt, &j.Priority, (*string)(&j.Type), &args,
 			&msq, &repeat,
 			&j.Key, (*string)(&j.Vars), &j.Trace, &timeout, &j.MaxAttempts, &j.Deaths, &j.Places,
-			&created, &due, &now); err != nil {
+			&created, &due, &now, &kept); err != nil {
 			return nil, err
+		}
+		if kept != nil { // seldom: jobs without steps have none
+			var err error
+			if j.Kept, err = scheduler.ReadEarlier(*kept); err != nil {
+				return nil, err
+			}
 		}
 		if args != nil {
 			j.HasArgs, j.Args = true, *args

@@ -43,6 +43,7 @@ var (
 	succeededSQL = sql.Query("settle_succeeded")
 	settleSQL    = sql.Query("settle")
 	requeueSQL   = sql.Query("requeue")
+	restSQL      = sql.Query("rest")
 	startSQL     = sql.Query("start")
 	resultSQL    = sql.Query("settle_result")
 	howFarSQL    = sql.Query("how_far")
@@ -275,6 +276,7 @@ func missing(records []scheduler.Record, done map[scheduler.JobID]int) []schedul
 const (
 	ofStarts    = iota
 	ofReturns   // what goes back
+	ofRests     // of that, what sleeps or awaits an event
 	ofSuccesses // plain ones
 	ofResults   // of those, such as bring something
 	ofOthers
@@ -288,6 +290,8 @@ func sorted(records []scheduler.Record) (of [ofKinds][]scheduler.Record) {
 		switch {
 		case r.Kind == scheduler.RecordStart:
 			to = ofStarts
+		case r.Rest != nil:
+			to = ofRests
 		case r.Kind == scheduler.RecordRequeue:
 			to = ofReturns
 		case r.Plain() && (r.Result.Given() != nil || r.EndedAs() != ""):
@@ -332,6 +336,9 @@ func queueRecords(
 			column(back, func(r *scheduler.Record) *int64 { return microseconds(r.Result.Began, now) }),
 			column(back, func(r *scheduler.Record) *int64 { return microseconds(r.Result.Ended, now) }),
 			column(back, func(r *scheduler.Record) int64 { return r.Verdict.Delay.Milliseconds() })})
+	}
+	if rests := of[ofRests]; len(rests) > 0 {
+		queue(restSQL, restArgs(me, rests))
 	}
 	if len(plain) > 0 {
 		queue(succeededSQL, succeededArgs(me, plain, now))

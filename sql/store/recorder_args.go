@@ -79,6 +79,13 @@ func settleArgs(me scheduler.InstanceID, records []scheduler.Record, now time.Ti
 	}
 }
 
+func restArgs(me scheduler.InstanceID, records []scheduler.Record) []any {
+	ids, fences := claims(records)
+	return []any{int64(me), ids, fences,
+		column(records, func(r *scheduler.Record) int64 { return r.Rest.Pause.Milliseconds() }),
+		column(records, func(r *scheduler.Record) *string { return textOrNull(r.Rest.Event) })}
+}
+
 func textOrNull(s string) *string {
 	if s == "" {
 		return nil

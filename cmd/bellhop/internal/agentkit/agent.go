@@ -98,6 +98,17 @@ func tryAgent(
 	return nil
 }
 
+// later is what is said of a line that the agent has put off; empty: it has not.
+func later(a *scheduler.Answer) string {
+	switch {
+	case a != nil && a.Snooze > 0:
+		return fmt.Sprintf("the line is put off for %s", a.Snooze)
+	case a != nil && a.Rest != nil:
+		return fmt.Sprintf("the run is over, and its job %s", a.Rest)
+	}
+	return ""
+}
+
 // walk starts the agent, gives it a line, and lets it go.
 func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 	c, err := t.start()
@@ -125,8 +136,8 @@ func (t *trial) walk(l scheduler.Line, note func(string, ...any)) (ok bool) {
 	case ev.Kind == scheduler.EventAnswered && ev.OK:
 		note("the line succeeded")
 		ok = true
-	case ev.Kind == scheduler.EventAnswered && ev.Answer != nil && ev.Answer.Snooze > 0:
-		note("the line is put off for %s; that does not count as an attempt", ev.Answer.Snooze)
+	case ev.Kind == scheduler.EventAnswered && later(ev.Answer) != "":
+		note("%s; that does not count as an attempt", later(ev.Answer))
 		ok = true
 	case ev.Kind == scheduler.EventAnswered:
 		note("the line failed, exit code %d: %s", ev.ExitCode, ev.Told())

@@ -1,6 +1,7 @@
 package agentkit
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -59,6 +60,7 @@ func newTrial(command []string, o trialOptions) (*trial, error) {
 		FOSSology: &agents.FOSSology{Config: o.config, ByeGrace: o.patience, Silence: o.patience}}}
 	began := time.Now()
 	t.launcher = agents.NewLauncher(agents.Config{Specs: []agents.Spec{t.spec}, Stderr: io.Discard,
+		Steps: func(context.Context, scheduler.Claim, scheduler.SavedStep) error { return nil },
 		Tap: func(from agents.Voice, line []byte) {
 			t.say(
 				spoken{string(from), strings.ToValidUTF8(string(line), "\uFFFD"), float64(time.Since(began).Microseconds()) / 1000})

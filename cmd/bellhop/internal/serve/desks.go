@@ -20,6 +20,7 @@ type desks struct {
 	maintenance *store.Maintenance
 	queries     *store.Cursors
 	locks       *store.AskedLocks
+	steps       *store.Steps
 	gate        *store.Gate
 	attacher    *store.Attacher
 	sensors     *store.Sensors
@@ -44,6 +45,7 @@ func openDesks(c config.Config, url string, log *slog.Logger) (d *desks, err err
 		func() error { d.maintenance, err = store.NewMaintenance(url); return err },
 		func() error { d.queries, err = store.NewCursors(cmp.Or(c.Database.MSQURL, url)); return err },
 		func() error { d.locks, err = store.NewAskedLocks(url); return err },
+		func() error { d.steps, err = store.NewSteps(url); return err },
 		func() error { d.gate, err = store.NewGate(d.direct); return err },
 		func() error {
 			d.attacher, err = store.NewAttacher(url, cmp.Or(c.Database.AttachURL, d.direct), c.Database.AttachURL != "")
@@ -78,10 +80,10 @@ func openDesks(c config.Config, url string, log *slog.Logger) (d *desks, err err
 // closers end the connections of all of them.
 func (d *desks) closers() []interface{ Close() } {
 	list := []interface{ Close() }{
-		d.claimer, d.recorder, d.registry, d.maintenance, d.locks, d.gate, d.attacher, d.sensors, d.watches, d.outgoing,
-		d.retention, d.metrics, d.tags,
-		store.NewShared(d.recorder, d.registry, d.maintenance, d.locks, d.gate, d.attacher, d.sensors, d.watches, d.outgoing,
-			d.retention, d.metrics, d.tags),
+		d.claimer, d.recorder, d.registry, d.maintenance, d.locks, d.steps, d.gate, d.attacher, d.sensors, d.watches,
+		d.outgoing, d.retention, d.metrics, d.tags,
+		store.NewShared(d.recorder, d.registry, d.maintenance, d.locks, d.steps, d.gate, d.attacher, d.sensors, d.watches,
+			d.outgoing, d.retention, d.metrics, d.tags),
 	}
 	if d.locator != nil {
 		list = append(list, d.locator)
@@ -107,6 +109,7 @@ func (d *desks) ports(t *telemetry) actors.Config {
 		HostStates:  d.registry,
 		Locks:       d.locks,
 		ItemLocks:   d.locks,
+		Steps:       d.steps,
 		Gate:        d.gate,
 		Queries:     instance.Queries{Cursors: d.queries},
 		Attachments: d.attacher,

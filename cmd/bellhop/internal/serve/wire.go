@@ -155,6 +155,9 @@ func startTree(
 				s.Ask(ask, answer)
 			}
 		},
+		Steps: func(ctx context.Context, of scheduler.Claim, step scheduler.SavedStep) error {
+			return system.Load().SaveStep(ctx, of, step) // an agent with a line was started by it
+		},
 		Answers:  agents.Answers{Timeout: c.Limits.DBTimeout, Rows: c.Limits.DBRows, Bytes: c.Limits.DBBytes},
 		Database: database,
 		Attached: attached.of,
