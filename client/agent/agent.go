@@ -84,7 +84,7 @@ func stoppable(parent context.Context) (context.Context, context.CancelCauseFunc
 }
 
 // read hands the lines over until there are none. It reads on while one is
-// worked on, so that the end of in is noticed, and answers about locks are heard.
+// worked on, so that the end of in is noticed, and answers about locks and steps are heard.
 func read(ctx context.Context, in io.Reader, lines chan<- []byte, replies chan lockReply) error {
 	for r := bufio.NewReader(in); ; {
 		line, err := r.ReadBytes('\n')
@@ -134,6 +134,8 @@ func answer[T any](
 		return nil
 	case v.Snooze != 0:
 		return say.last(snooze{v.Snooze.String()})
+	case v.Rest != nil:
+		return say.last(v.Rest.message())
 	}
 	m := failed{Fail: v.Err.Error(), ExitCode: v.ExitCode}
 	switch {

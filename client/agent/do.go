@@ -25,6 +25,9 @@ type Line struct {
 	Key         string            `json:"key"` // of the job; empty: none
 	Vars        map[string]string `json:"vars"`
 	Traceparent string            `json:"traceparent"` // the W3C trace context of this run; empty: none
+
+	// Steps are what earlier runs of the job have done, by name, each with its output: see [Step].
+	Steps map[string]json.RawMessage `json:"steps"`
 }
 
 // Voice hears what a job says until its work returns. Its methods may be called by
@@ -36,6 +39,8 @@ type Voice interface {
 	Give(field string, value any)
 	// Ask says one thing about locks, and waits for the answer.
 	Ask(ctx context.Context, r LockRequest) ([]string, error)
+	// Keep has a step of the job kept, and waits until it is.
+	Keep(ctx context.Context, name string, output json.RawMessage) error
 }
 
 // Verdict is how the work on a line went.
@@ -46,6 +51,7 @@ type Verdict struct {
 	Never    bool          // another try gives the same
 	After    time.Duration // the next try is not to come sooner; 0: as the policy says
 	Snooze   time.Duration // it is put off for so long, and has not failed; 0: it is not
+	Rest     *Rest         // its run is over, and it goes on later; nil: it does not rest
 	EndedAs  EndedAs       // it is done, and this is how; Err is nil then
 }
 
@@ -75,6 +81,10 @@ func verdict(ctx context.Context, err error) Verdict {
 	var later Snooze
 	if errors.As(err, &later) {
 		return Verdict{Err: err, Snooze: time.Duration(later)}
+	}
+	var rest *Rest
+	if errors.As(err, &rest) {
+		return Verdict{Err: err, Rest: rest}
 	}
 	v := Verdict{Err: err, ExitCode: 1}
 	var exit interface{ ExitCode() int }

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -17,6 +18,11 @@ func (h *heard) Log(level, text string)   { h.said = append(h.said, level+" "+te
 func (h *heard) Give(field string, _ any) { h.said = append(h.said, field) }
 func (h *heard) Ask(_ context.Context, r agent.LockRequest) ([]string, error) {
 	return append(r.Lock, r.Unlock...), nil
+}
+
+func (h *heard) Keep(_ context.Context, name string, output json.RawMessage) error {
+	h.said = append(h.said, "step "+name+" "+string(output))
+	return nil
 }
 
 // Law: what Serve does with a line, Do does without a process.

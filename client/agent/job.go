@@ -20,6 +20,10 @@ type Job[T any] struct {
 	Args T
 
 	voice Voice
+
+	mu     sync.Mutex // of Steps, too
+	sleeps int        // how many times Sleep was called
+	awaits map[string]int
 }
 
 // Logf keeps a line with the job.

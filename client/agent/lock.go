@@ -92,25 +92,31 @@ type (
 		Unlocked []string `json:"unlocked"`
 		Refused  *string  `json:"refused"`
 		Failed   *string  `json:"failed"`
+		Step     *string  `json:"step"`
 	}
 )
 
-// asReply reads an answer about locks; false: the line is none, but a job.
+// asReply reads an answer about locks, or a step; false: the line is none, but a job.
 func asReply(line []byte) (r lockReply, is bool) {
 	if bytes.HasPrefix(line, []byte(`{"id":`)) || json.Unmarshal(line, &r) != nil {
 		return r, false
 	}
-	return r, r.Granted != nil || r.Unlocked != nil || r.Refused != nil || r.Failed != nil
+	return r, r.Granted != nil || r.Unlocked != nil || r.Refused != nil || r.Failed != nil || r.Step != nil
 }
 
 // Ask says one thing about locks, and waits for the answer. One asks at a time.
 func (w *words) Ask(ctx context.Context, r LockRequest) ([]string, error) {
+	return w.ask(ctx, r.message())
+}
+
+// ask says one thing that is answered, and waits for that.
+func (w *words) ask(ctx context.Context, m any) ([]string, error) {
 	select {
 	case w.asking <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	w.say(r.message())
+	w.say(m)
 	select {
 	case r := <-w.replies:
 		<-w.asking

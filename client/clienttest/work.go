@@ -26,6 +26,9 @@ type Result struct {
 	RetryIn time.Duration
 	Snooze  time.Duration
 	EndedAs agent.EndedAs // of one that is OK: agent.NoData, agent.Skipped
+	Rest    *agent.Rest   // its run is over, and it goes on later: Sleep, Await
+	// Steps are those that were kept in this run.
+	Steps map[string]json.RawMessage
 }
 
 // Line is one that was kept with the job.
@@ -103,6 +106,10 @@ func do[T any](
 			if _, err := give.Write(grant(said)); err != nil {
 				t.Fatalf("clienttest: %v", err)
 			}
+		case kept:
+			if _, err := give.Write(append(r.keep(said), '\n')); err != nil {
+				t.Fatalf("clienttest: %v", err)
+			}
 		case over:
 			answered = true
 			_ = give.Close()
@@ -122,6 +129,7 @@ const (
 	greeted = iota + 1
 	over
 	asked // for locks
+	kept  // a step
 )
 
 // hear puts what was said into the result.
@@ -173,6 +181,8 @@ func (r *Result) hear(t testing.TB, said []byte) int {
 		return asked
 	case m.Success:
 		r.Successes++
+	default:
+		return r.hearSteps(said)
 	}
 	return 0
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -114,6 +115,9 @@ func given(l *scheduler.Line) agent.Line {
 	}
 	if l.HasArgs {
 		g.Args = &l.Args
+	}
+	if l.Kept != nil {
+		_ = json.Unmarshal(l.Kept.Steps, &g.Steps) // PostgreSQL has made it
 	}
 	if l.Item != 0 {
 		g.Item = make(map[string]string, len(l.Columns))

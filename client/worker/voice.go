@@ -148,6 +148,23 @@ func (v *voice) Ask(ctx context.Context, r agent.LockRequest) ([]string, error) 
 	}
 }
 
+// Keep has a step kept, in a transaction of its own.
+func (v *voice) Keep(ctx context.Context, name string, output json.RawMessage) error {
+	switch {
+	case v.isOver():
+		return fmt.Errorf("%w: the job is over", agent.ErrRefused)
+	case v.line.Item != 0:
+		return fmt.Errorf("%w: an item keeps no steps; submit it as a job of its own", agent.ErrRefused)
+	}
+	err := v.child.worker.saveStep(ctx, v.line.Claim, scheduler.SavedStep{Name: name, Output: output})
+	var refused *scheduler.StepRefused
+	if errors.As(err, &refused) {
+		v.fail(&scheduler.LockAnswer{Failed: err.Error()})
+		return fmt.Errorf("%w: %w", agent.ErrAttemptFailed, err)
+	}
+	return err
+}
+
 func (v *voice) isOver() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -228,7 +245,18 @@ func wishes(ev *scheduler.ChildEvent, verdict agent.Verdict) {
 			a.After, a.Snooze = 0, 0
 		}
 	}
-	if a.Never || a.After != 0 || a.Snooze != 0 || ev.Answer != nil {
+	if r := verdict.Rest; r != nil {
+		rest := scheduler.Resting{Event: r.Event, Pause: r.Pause}
+		switch err := rest.Check(); {
+		case err != nil:
+			ev.Message, ev.ExitCode = "agent.Rest: "+err.Error(), max(1, ev.ExitCode)
+		case ev.Item != 0:
+			ev.Message, ev.ExitCode = "an item cannot sleep or await an event; submit it as a job of its own", max(1, ev.ExitCode)
+		default:
+			a.Rest = &rest
+		}
+	}
+	if a.Never || a.After != 0 || a.Snooze != 0 || a.Rest != nil || ev.Answer != nil {
 		ev.Answer = &a
 	}
 }

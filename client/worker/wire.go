@@ -100,6 +100,7 @@ type desks struct {
 	registry    *store.Registry
 	maintenance *store.Maintenance
 	locks       *store.AskedLocks
+	steps       *store.Steps
 	gate        *store.Gate
 	attacher    *store.Attacher
 	sensors     *store.Sensors
@@ -109,7 +110,7 @@ type desks struct {
 
 // openDesks reads two URLs: the pool's, and the server's own. They differ if the pool goes through a pooler.
 func (w *worker) openDesks(url, direct string) (d desks, err error) {
-	var errs [10]error
+	var errs [11]error
 	d.claimer, errs[0] = store.NewClaimer(url)
 	d.recorder, errs[1] = store.NewRecorder(url)
 	d.registry, errs[2] = store.NewRegistry(url)
@@ -120,6 +121,7 @@ func (w *worker) openDesks(url, direct string) (d desks, err error) {
 	d.sensors, errs[7] = store.NewSensors(url)
 	d.metrics, errs[8] = store.NewMetrics(url)
 	d.queries, errs[9] = store.NewCursors(url)
+	d.steps, errs[10] = store.NewSteps(url)
 	if err = errors.Join(errs[:]...); err != nil {
 		return d, err
 	}
@@ -138,8 +140,8 @@ func (w *worker) openDesks(url, direct string) (d desks, err error) {
 // closers end the connections of all desks.
 func (d *desks) closers() []interface{ Close() } {
 	return []interface{ Close() }{
-		d.claimer, d.recorder, d.registry, d.maintenance, d.locks, d.gate, d.attacher, d.sensors, d.metrics,
-		store.NewShared(d.recorder, d.registry, d.maintenance, d.locks, d.gate, d.attacher, d.sensors, d.metrics),
+		d.claimer, d.recorder, d.registry, d.maintenance, d.locks, d.steps, d.gate, d.attacher, d.sensors, d.metrics,
+		store.NewShared(d.recorder, d.registry, d.maintenance, d.locks, d.steps, d.gate, d.attacher, d.sensors, d.metrics),
 	}
 }
 
@@ -176,7 +178,8 @@ func (w *worker) start(url string, stop func()) (*running, error) {
 		Stop:  func(scheduler.Stop) { stop() },
 		Bell:  &instance.Bell{Listener: triggers.Listener{URL: direct, Heartbeat: beat, Log: w.log}},
 		Gate:  d.gate,
-		Locks: d.locks, ItemLocks: d.locks, Queries: instance.Queries{Cursors: d.queries}, Attachments: d.attacher,
+		Locks: d.locks, ItemLocks: d.locks, Steps: d.steps,
+		Queries: instance.Queries{Cursors: d.queries}, Attachments: d.attacher,
 		Sensors:  d.sensors,
 		Launcher: w,
 	})

@@ -141,6 +141,10 @@ func (w *worker) ask(a scheduler.LockAsk, answer func(scheduler.LockAnswer)) {
 	w.tree.Load().Ask(a, answer)
 }
 
+func (w *worker) saveStep(ctx context.Context, of scheduler.Claim, step scheduler.SavedStep) error {
+	return w.tree.Load().SaveStep(ctx, of, step)
+}
+
 func (w *worker) called() (name, hostname string, err error) {
 	hostname, err = os.Hostname()
 	if err != nil {
