@@ -25,6 +25,12 @@ func retried(ctx context.Context, l view.Look, in In) (out Out, err error) {
 	return out, err
 }
 
+// retriedFrom tries jobs once more, from a step of their work on.
+func retriedFrom(ctx context.Context, l view.Look, in In) (out Out, err error) {
+	out.Jobs, err = l.RetryFrom(ctx, in.Jobs, in.From)
+	return out, err
+}
+
 // retriedAs tries jobs once more that are to be otherwise. Both in one transaction: none is begun before it is what it
 // is to be, and where it may not be changed it is not tried again either.
 func retriedAs(ctx context.Context, l view.Look, in In) (Out, error) {

@@ -73,7 +73,7 @@ type In struct {
 	Back    int    // the version that is to be in force again
 	Edit    view.Edit
 	By      view.ByHand
-	From    string // the step to begin with
+	From    string // the step to begin with, of a workflow or of a job's own
 	Order   string // what an operation does
 	Match   []byte // the filter of an operation
 	Rule    notice.Rule

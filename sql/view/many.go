@@ -19,6 +19,7 @@ var (
 	lookCancelManySQL = sql.Query("look_cancel_many")
 	lookReleaseSQL    = sql.Query("look_release")
 	lookRetryManySQL  = sql.Query("look_retry_many")
+	lookRetryFromSQL  = sql.Query("look_retry_from")
 	lookEditSQL       = sql.Query("look_edit")
 )
 
@@ -140,6 +141,11 @@ func (l Look) ReleaseMany(ctx context.Context, ids []scheduler.JobID) ([]Change,
 // RetryMany opens a new attempt at final jobs, in one transaction. Others stay as they are.
 func (l Look) RetryMany(ctx context.Context, ids []scheduler.JobID) ([]Change, error) {
 	return l.many(ctx, "retry", lookRetryManySQL, ids)
+}
+
+// RetryFrom tries jobs once more that are over. Each first forgets a step of its work, and those that came after it.
+func (l Look) RetryFrom(ctx context.Context, ids []scheduler.JobID, step string) ([]Change, error) {
+	return l.many(ctx, "retry", lookRetryFromSQL, ids, step)
 }
 
 // Edit changes jobs that wait, in one transaction. Others stay as they are.

@@ -56,12 +56,18 @@ func doing(name string, errors ...int) huma.Operation {
 func (a *API) verbs() {
 	type retry struct {
 		JobWord
-		Behind bool `query:"behind" doc:"Also the finished jobs that need it, directly or through others; only for operators"`
+		Behind bool   `query:"behind" doc:"Also the finished jobs that need it, directly or through others; only for operators"`
+		From   string `query:"from" maxLength:"200" doc:"Forget this step of the job's own, and those that came after it"`
 	}
 	change(a, doing("retry", http.StatusNotFound, http.StatusConflict),
 		func(ctx context.Context, l view.Look, in *retry) (*body[Changed], error) {
-			if in.Behind {
+			switch {
+			case in.Behind && in.From != "":
+				return nil, huma.Error422UnprocessableEntity("behind and from do not go together: send one of them")
+			case in.Behind:
 				return in.order(ctx, l, "retry", "behind")
+			case in.From != "":
+				return in.orderWith(ctx, l, "retry", "retry_from", verb.In{From: in.From})
 			}
 			return in.order(ctx, l, "retry", "retry")
 		})
@@ -88,11 +94,19 @@ func (a *API) verbs() {
 
 // order carries a verb out on the job that a word names, by a route of that name.
 func (w JobWord) order(ctx context.Context, l view.Look, route, name string) (*body[Changed], error) {
+	return w.orderWith(ctx, l, route, name, verb.In{})
+}
+
+// orderWith is order with something besides.
+func (w JobWord) orderWith(
+	ctx context.Context, l view.Look, route, name string, in verb.In,
+) (*body[Changed], error) {
 	id, err := w.find(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	did, err := verb.Do(ctx, l, name, verb.In{Jobs: []scheduler.JobID{id}})
+	in.Jobs = []scheduler.JobID{id}
+	did, err := verb.Do(ctx, l, name, in)
 	if err == nil && len(did.Jobs) == 0 {
 		err = notFound("job " + w.ID)
 	}

@@ -153,9 +153,13 @@ func RetryCommand(a *cli.App) *cobra.Command {
 		usual:   []scheduler.JobState{scheduler.Failed, scheduler.Quarantined},
 	}
 	var behind bool
+	var from string
 	s.order = func() (string, verb.In) {
-		if behind {
+		switch {
+		case behind:
 			return "behind", verb.In{}
+		case from != "":
+			return "retry_from", verb.In{From: from}
 		}
 		return "retry", verb.In{}
 	}
@@ -166,11 +170,13 @@ func RetryCommand(a *cli.App) *cobra.Command {
 A job that has not ended does not change, and the exit code is 7. With --behind,
 finished jobs that need it, directly or through others, run again too; its earlier
 outcome does not count for them any more. --dry-run says how many these are.
+With --from, a job that keeps steps forgets the named one and those that came after
+it: "bellhop show" lists them. Without it, the job goes on after its last step.
 
 -s and -t select jobs by state and type: failed and quarantined ones, unless -s
 names other states. A thousand are retried at a time; Ctrl-C stops after those,
 and they stay retried. --dry-run says how many jobs would be retried.`,
-		Example: "  bellhop retry 42 nightly\n  bellhop retry --behind 42 --dry-run\n  bellhop retry -s failed -t mail --dry-run",
+		Example: "  bellhop retry 42 nightly\n  bellhop retry --behind 42 --dry-run\n  bellhop retry --from charge 42\n  bellhop retry -s failed -t mail --dry-run",
 		Args:    s.args(a),
 	}
 	do := Change(a, Order{
@@ -188,18 +194,27 @@ and they stay retried. --dry-run says how many jobs would be retried.`,
 		}
 		return do(cmd, args)
 	})
-	c.PreRunE = func(*cobra.Command, []string) error {
-		if behind && s.given() {
-			return cli.Usage("retry", "--behind goes with IDs, not with -s and -t", "bellhop retry --behind 42")
-		}
-		if s.dryRun && !s.given() && !behind {
-			return cli.Usage("retry", "--dry-run goes with -s and -t, or with --behind", "bellhop retry --behind 42 --dry-run")
-		}
-		return nil
-	}
+	c.PreRunE = func(*cobra.Command, []string) error { return s.checkRetry(behind, from) }
+	c.Flags().StringVar(&from, "from", "", "with IDs: forget this step of a job's work, and those after it")
 	c.Flags().BoolVar(&behind, "behind", false, "with IDs: also the jobs that need them; for operators")
 	s.flags(c)
 	return c
+}
+
+// checkRetry refuses flags of retry that do not go together.
+func (s *sweep) checkRetry(behind bool, from string) error {
+	switch {
+	case behind && s.given():
+		return cli.Usage("retry", "--behind goes with IDs, not with -s and -t", "bellhop retry --behind 42")
+	case from != "" && s.given():
+		return cli.Usage("retry", "--from goes with IDs, not with -s and -t", "bellhop retry --from charge 42")
+	case from != "" && behind:
+		return cli.Usage("retry", "--from does not go with --behind", "bellhop retry --from charge 42")
+	}
+	if s.dryRun && !s.given() && !behind {
+		return cli.Usage("retry", "--dry-run goes with -s and -t, or with --behind", "bellhop retry --behind 42 --dry-run")
+	}
+	return nil
 }
 
 func refuseUnfinished(c view.Change) error {

@@ -26,7 +26,7 @@ func ShowCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show everything about one job",
-		Long:    "Show everything about one job, named by id or key: its columns, its attempts, and its failed items.",
+		Long:    "Show everything about one job, named by id or key: its columns, its attempts, its steps, and its failed items.",
 		Example: "  bellhop show 42\n  bellhop show nightly -o json",
 		Args:    a.JobArgs(1, 1),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
@@ -51,6 +51,7 @@ type shownJob struct {
 	Attempts []view.AttemptRow  `json:"attempts"`
 	Lost     []view.LostRow     `json:"lost"`
 	Remote   []view.RemoteRow   `json:"remote"`
+	Steps    []view.KeptStepRow `json:"steps"`
 	Items    []view.SeenItemRow `json:"items"`
 	Promise  *view.PromiseRow   `json:"promise"` // null too where the account may not see it
 }
@@ -80,6 +81,9 @@ func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error)
 		return job, err
 	}
 	if job.Remote, err = s.Look.Remote(ctx, id); err != nil {
+		return job, err
+	}
+	if job.Steps, err = s.Look.KeptSteps(ctx, id); err != nil {
 		return job, err
 	}
 	if job.Promise, err = s.Look.Promise(ctx, id); err != nil && !cli.IsDenied(err) {
@@ -116,6 +120,9 @@ func printJob(a *cli.App, j shownJob) error {
 		return err
 	}
 	if err := printRemote(a, j.Remote); err != nil {
+		return err
+	}
+	if err := printSteps(a, j.Steps); err != nil {
 		return err
 	}
 	return printItems(a, j.Items)

@@ -88,6 +88,8 @@ func changes() []change {
 		switch v.Name {
 		case "priority":
 			c.fields, c.needs = append(c.fields, priority), 2
+		case "retry_from":
+			c.fields, c.needs = append(c.fields, field{name: "from", kind: word, says: "the step of its work to begin with"}), 2
 		case "revert":
 			c.fields, c.needs = append(c.fields, field{name: "version", kind: number, says: "the version to go back to"}), 2
 		case "run":

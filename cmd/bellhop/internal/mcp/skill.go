@@ -68,7 +68,11 @@ func Skill() string {
 		if thing == "" {
 			thing = "ID"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Typed(thing, "VERSION"), says, who)
+		with := "VERSION"
+		if v.To == verb.Job {
+			with = "STEP"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", v.Typed(thing, with), says, who)
 	}
 	return b.String()
 }
