@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -259,5 +260,70 @@ func TestSteps_AnAgentIsKilledFromOutside(t *testing.T) {
 	e.waitState(id, "succeeded")
 	if got := e.did(id); !slices.Equal(got, []string{"reserve", "charge", "mail"}) {
 		t.Errorf("it did %q", got)
+	}
+}
+
+// The agent in bash on the page does each part of an order once, and awaits the parcel without a slot.
+func TestSteps_AnAgentInBash(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("jq"); err != nil {
+		t.Skip("NOT TESTED: an agent in bash that reads JSON; type `apt-get install jq`")
+	}
+	agent := example(t, "../../agents/examples/order.sh")
+	text, err := os.ReadFile(agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/steps.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if has(t, string(page), strings.TrimPrefix(string(text), "#!/bin/bash\n")); t.Failed() {
+		t.Fatal("the page has another agent")
+	}
+	e := setup(t)
+	for _, part := range []string{"reserve", "charge", "mail"} {
+		e.file(part, fmt.Sprintf("#!/bin/sh\n[ \"$1\" = bad ] && exit 3\necho %s $1 >> did\necho receipt of %[1]s\n", part), 0o755)
+	}
+	e.serve(quick(1) + agents(fmt.Sprintf("type: order, command: [%s], dialect: json, workdir: %s", agent, e.dir)))
+	id := e.insert("type, args", "order", "42")
+	e.because(id, "awaits_event")
+	bad := e.waitState(e.insert("type, args", "order", "bad"), "failed")
+	has(t, bad.Error+e.ok("show", "2", "-o", "json"), "reserve failed")
+	e.ok("emit", "parcel.42")
+	e.waitState(id, "succeeded")
+	if got := e.lines("did"); !slices.Equal(got, []string{"reserve 42", "charge 42", "mail 42"}) {
+		t.Errorf("it did %q", got)
+	}
+	got := value[string](e, "select string_agg(name || ' ' || output, ', ' order by at) from bellhop.step where job = $1 and name !~ '[.]'", id)
+	if got != `reserve "receipt of reserve", charge "receipt of charge", mail "receipt of mail"` {
+		t.Errorf("it has kept %s", got)
+	}
+}
+
+// `retry` goes on behind the last step, `retry --from` at a step; `show` tells of them.
+func TestSteps_AreShownAndRetriedFrom(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.serve(e.stepping(1))
+	id := e.insert("type, args", "step", "do reserve;do charge;do mail")
+	job := strconv.FormatInt(id, 10)
+	e.waitState(id, "succeeded")
+	has(t, e.ok("show", job), "STEP ", "charge ", `{"attempt": 1}`)
+	has(t, e.ok("show", job, "-o", "json"), `"name": "charge"`)
+	e.ok("retry", job)
+	e.eventually("it has run again", "select attempt = 2 and state = 'succeeded' from bellhop.jobqueue where id = $1", id)
+	if got := e.did(id); len(got) != 3 {
+		t.Errorf("a retry did %q", got)
+	}
+	if r := e.run("retry", "--from", "none", job); r.code != 2 {
+		t.Errorf("a step that is not kept: %d, %s", r.code, r.stderr)
+	} else {
+		has(t, r.stderr, "has kept no step none", "reserve, charge, mail")
+	}
+	e.ok("retry", "--from", "charge", job)
+	e.eventually("it has run again", "select attempt = 3 and state = 'succeeded' from bellhop.jobqueue where id = $1", id)
+	if got := e.did(id); !slices.Equal(got, []string{"reserve", "charge", "mail", "charge", "mail"}) {
+		t.Errorf("a retry from charge did %q", got)
 	}
 }

@@ -26,6 +26,8 @@ func records(j scheduler.Job) map[string]scheduler.Record {
 			return r
 		}(),
 		"give back":    {Kind: scheduler.RecordRequeue, Claim: j.Claim},
+		"sleep":        {Kind: scheduler.RecordRequeue, Claim: j.Claim, Rest: &scheduler.Resting{Pause: time.Hour}},
+		"await":        {Kind: scheduler.RecordRequeue, Claim: j.Claim, Rest: &scheduler.Resting{Event: "paid"}},
 		"start":        {Kind: scheduler.RecordStart, Claim: j.Claim},
 		"cancellation": settle(j, scheduler.Result{}, scheduler.Verdict{State: scheduler.Cancelled}),
 	}
