@@ -31,7 +31,8 @@ type jobData struct {
 	Payload  *view.PayloadRow
 	Result   string
 	Items    []view.SeenItemRow
-	Nodes    []view.Node // before and behind it
+	Kept     []view.KeptStepRow // its steps
+	Nodes    []view.Node        // before and behind it
 	Needs    []view.Node
 	Needed   []view.Node
 	Graph    bool // it is part of one
@@ -163,6 +164,9 @@ func (d *jobData) inside(r *request, id scheduler.JobID) error {
 		return err
 	}
 	d.Result = string(result)
+	if d.Kept, err = r.Look.KeptSteps(r, id); err != nil {
+		return err
+	}
 	if d.IsMSQ && r.may.Operates {
 		if d.Items, err = r.Look.FailedItems(r, id, itemsMost); err != nil {
 			return err
