@@ -15,8 +15,8 @@ import (
 )
 
 // stepper is an agent of the json dialect that does what its line says, word by word, and goes on where it died.
-// `do X` is a step: a line in the file did.JOB, and then the word to bellhop. `die P` and `hang P` name a point at which
-// the first run ends, or stands still: X.begun, X.did, X.kept.
+// `do X` is a step: a line in the file did.JOB, and then the word to bellhop. `die P` and `hang P` name a point at
+// which the first run ends, or stands still: X.begun, X.did, X.kept.
 const stepper = `#!/usr/bin/env python3
 import json, os, signal, sys, time
 d = os.environ["DIR"]

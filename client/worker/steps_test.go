@@ -69,8 +69,8 @@ func TestSteps_AHandlerGoesOn(t *testing.T) {
 		t.Errorf("it did %q, want %q", did, want)
 	}
 	var attempts int
-	if err := a.pool.QueryRow(t.Context(), "select attempt from bellhop.jobqueue where id = $1", id).Scan(&attempts); err != nil ||
-		attempts != 2 {
+	const look = "select attempt from bellhop.jobqueue where id = $1"
+	if err := a.pool.QueryRow(t.Context(), look, id).Scan(&attempts); err != nil || attempts != 2 {
 		t.Errorf("it took %d attempts: %v", attempts, err)
 	}
 }
