@@ -327,3 +327,16 @@ func TestSteps_AreShownAndRetriedFrom(t *testing.T) {
 		t.Errorf("a retry from charge did %q", got)
 	}
 }
+
+// An agent of mode exec rests by a line on stdout, and ends; its exit code does not matter then.
+func TestSteps_AnExecAgentRests(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.serve(quick(1) + agents(fmt.Sprintf("type: sh, command: [sh, -c], mode: exec, stdout: json, workdir: %s", e.dir)))
+	id := e.insert("type, args", "sh", `[ -e mark ] || { touch mark; echo '{"await":{"event":"go"}}'; exit 3; }`)
+	e.because(id, "awaits_event/ever")
+	e.ok("emit", "go")
+	if j := e.waitState(id, "succeeded"); j.Attempt != 1 {
+		t.Errorf("%+v", j)
+	}
+}
