@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
 )
 
 // Mode is how an agent is run.
@@ -69,6 +70,7 @@ type Agent struct {
 	User       string                 // account to drop to; empty: the instance's own
 	Timeout    time.Duration          // of a job or item that brings none of its own; 0: none
 	Locks      []string               // templates of the locks that each of its jobs needs
+	Share      lock.ShareTemplate     // of its jobs that come without one
 	DB         bool                   // what it says with DB: is run on Database.DBURL
 	Stdout     Stdout                 // of mode exec; empty: log
 	Retry      *scheduler.RetryPolicy // nil: scheduler.DefaultRetry
@@ -97,6 +99,7 @@ func (r *reader) agents(n node, at string, to *[]Agent) {
 			a.Engine = Engine{}
 		}
 		r.checkLockVars(given["locks"], at, &a)
+		r.checkVars(given["share"], at+".share: "+a.Share.Text(), at, &a, a.Share.Vars())
 		if a.Mode == ModeExec && a.Dialect != DialectAuto {
 			r.problem(given["dialect"], "leave it out, or write mode: warm", "%s.dialect: an agent of mode exec speaks none", at)
 		}
@@ -150,6 +153,7 @@ func (r *reader) agentFields(a *Agent) []field {
 		{name: "retry", read: r.retry(&a.Retry)},
 		{name: "ends", read: r.ends(&a.Ends)},
 		{name: "locks", read: r.locks(&a.Locks)},
+		{name: "share", read: r.share(&a.Share)},
 		{name: "config", read: r.pathName(&a.FOSSology.Config)},
 		{name: "exclusive", read: r.flag(&a.FOSSology.Exclusive)},
 		{name: "local", read: r.flag(&a.FOSSology.Local)},

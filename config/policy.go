@@ -43,23 +43,41 @@ func (r *reader) locks(to *[]string) func(node, string) {
 	})
 }
 
+// share is an agent's template of its jobs' shares.
+func (r *reader) share(to *lock.ShareTemplate) func(node, string) {
+	return func(n node, at string) {
+		s, ok := r.string(n, at)
+		if !ok || s == "" {
+			return
+		}
+		t, err := lock.ParseShare(s)
+		if err != nil {
+			r.problem(n, "", "%s: %s", at, err)
+		}
+		*to = t
+	}
+}
+
 // checkLockVars finds what an agent's locks want of jobs that it does not take from
 // them: a job with the var would fail, and all without it would wait for each other.
 func (r *reader) checkLockVars(n node, at string, a *Agent) {
+	for _, text := range a.Locks {
+		if t, err := lock.ParseTemplate(text, nil); err == nil { // else it is told already
+			r.checkVars(n, at+".locks: "+text, at, a, t.Vars())
+		}
+	}
+}
+
+// checkVars finds vars that a template wants, and that the agent does not take.
+func (r *reader) checkVars(n node, template, at string, a *Agent, names []string) {
 	if a.Dialect == DialectFOSSology { // its client's own vars are taken besides
 		return
 	}
-	for _, text := range a.Locks {
-		t, err := lock.ParseTemplate(text, nil)
-		if err != nil {
-			continue // told already
-		}
-		for _, name := range t.Vars() {
-			takes := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
-			if !slices.ContainsFunc(a.Vars, takes) {
-				r.problem(n, "write vars: "+list(append(slices.Clone(a.Vars), name)),
-					"%s.locks: %s goes by var %s, which %s.vars does not take", at, text, name, at)
-			}
+	for _, name := range names {
+		takes := func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }
+		if !slices.ContainsFunc(a.Vars, takes) {
+			r.problem(n, "write vars: "+list(append(slices.Clone(a.Vars), name)),
+				"%s goes by var %s, which %s.vars does not take", template, name, at)
 		}
 	}
 }

@@ -43,7 +43,22 @@ foo: 1
 			`3:5: unknown key "comand" in agents[0]; did you mean "command"?`,
 			`4:5: unknown key "typ" in agents[1]; did you mean "type"?`,
 			`6:5: unknown key "max-per-host" in agents[1]; did you mean "max_per_host"?`,
-			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, weight, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits`,
+			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, weight, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, share, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits`,
+		},
+	},
+	{
+		"templates of shares",
+		`agents:
+  - {type: a, command: [x], mode: exec, share: "${vars.CUSTOMER}"}
+  - {type: b, command: [x], mode: exec, share: "${CUSTOMER}"}
+  - {type: c, command: [x], mode: exec, share: "${args}"}
+  - {type: d, command: [x], mode: exec, share: "", vars: [A]}
+  - {type: e, command: [x], mode: exec, share: "e-${vars.A}", vars: ["*"]}
+`,
+		[]string{
+			"2:48: agents[0].share: ${vars.CUSTOMER} goes by var CUSTOMER, which agents[0].vars does not take; write vars: [CUSTOMER]",
+			`3:48: agents[1].share: "${CUSTOMER}", character 1: "${CUSTOMER}" stands for nothing; write ${args}, ${key} or ${vars.NAME}; $${ for the letters themselves`,
+			`4:48: agents[2].share: "${args}" names no var, by which jobs could differ; write "${vars.CUSTOMER}"`,
 		},
 	},
 	{

@@ -655,6 +655,12 @@ table bellhop.share_line (
   started bigint not null
 );
 
+table bellhop.share_template (
+  type text not null,
+  template text not null,
+  parts text[] not null
+);
+
 table bellhop.sign_in (
   digest bytea not null,
   link boolean not null,
@@ -1090,6 +1096,7 @@ alter table bellhop.share add constraint share_pkey PRIMARY KEY (type, name);
 alter table bellhop.share add constraint share_weight_bounds CHECK (((weight >= (0.001)::double precision) AND (weight <= (1000)::double precision)));
 alter table bellhop.share_clock add constraint share_clock_pkey PRIMARY KEY (type, place, priority);
 alter table bellhop.share_line add constraint share_line_pkey PRIMARY KEY (type, place, priority, share);
+alter table bellhop.share_template add constraint share_template_pkey PRIMARY KEY (type);
 alter table bellhop.sign_in add constraint sign_in_pkey PRIMARY KEY (digest);
 alter table bellhop.sketch add constraint sketch_pkey PRIMARY KEY (what, name);
 alter table bellhop.sketch add constraint sketch_what_check CHECK ((what = ANY (ARRAY['took'::text, 'off'::text])));
@@ -1155,6 +1162,7 @@ CREATE INDEX workflow_instance ON bellhop.workflow USING btree (instance) WHERE 
 CREATE TRIGGER _000_refuse_insert BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.type = ''::text) OR (octet_length(new.type) > 500) OR (new.run_on = ''::text) OR (octet_length(new.run_on) > 1000) OR (new.key = ''::text) OR (length(new.key) > 1000) OR (octet_length(new.key) > 2600) OR (new.share = ''::text) OR (length(new.share) > 200) OR ((new.priority < '-20'::integer) OR (new.priority > 19)) OR (new.max_attempts < 1) OR (new.timeout <= '00:00:00'::interval) OR (new.on_failure <> ALL (ARRAY['fail'::text, 'block'::text, 'run'::text])) OR (strpos(new.args, '
 '::text) > 0) OR (strpos(new.args, ''::text) > 0) OR (new.msq IS NOT NULL) OR (new.repeat IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.locks IS NOT NULL) OR (new.vars IS NOT NULL))) EXECUTE FUNCTION bellhop.refuse();
 CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars, share ON bellhop.jobqueue FOR EACH ROW EXECUTE FUNCTION bellhop.refuse();
+CREATE TRIGGER _005_share_template BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.share IS NULL) AND (new.vars IS NOT NULL) AND (((pg_sequence_last_value('bellhop.share_types'::regclass) >> (hashtext(new.type) & 31)) & (1)::bigint) = 1))) EXECUTE FUNCTION bellhop.share_by_template();
 CREATE TRIGGER _010_locks_came AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks IS NOT NULL) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.locks_came();
 CREATE TRIGGER _050_command AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.type = ANY (ARRAY['command'::text, 'dummy'::text]))) EXECUTE FUNCTION bellhop.command();
 CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.not_after IS NOT NULL))) EXECUTE FUNCTION bellhop.arrange();
@@ -2668,6 +2676,12 @@ CREATE OR REPLACE FUNCTION bellhop.share_ahead(j bellhop.jobqueue, OUT starts bi
  STABLE
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.share_by_template()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.share_came()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2679,6 +2693,17 @@ CREATE OR REPLACE FUNCTION bellhop.share_set(type text, name text, weight real)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.share_template_told(type text, template text, parts text[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.share_type_bit(type text)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.shares(type text DEFAULT NULL::text)
  RETURNS TABLE(type text, name text, weight real, waiting bigint, running bigint, started bigint)
@@ -2823,6 +2848,12 @@ CREATE OR REPLACE FUNCTION bellhop.tells_of(tells text[], needs text)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.template_share(type text, args text, key text, vars jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.turn_ends(attachment bigint, digests bytea[], OUT ended integer, OUT good integer)
  RETURNS record

@@ -22,6 +22,7 @@ type handler struct {
 	retry   *scheduler.RetryPolicy
 	locks   []lock.Template
 	texts   []string // of locks
+	share   lock.ShareTemplate
 }
 
 // Limit bounds a handler's jobs.
@@ -71,6 +72,16 @@ func Locks(templates ...string) Limit {
 		h.texts = templates
 		h.locks, err = lock.ParseTemplates(templates, lock.AnyLevel.Levels)
 		return err
+	}
+}
+
+// Share gives jobs of the type that come without a share one, as agents[].share: "${vars.CUSTOMER}".
+func Share(template string) Limit {
+	return func(h *handler) (err error) {
+		if h.share, err = lock.ParseShare(template); err != nil {
+			return fmt.Errorf("Share: %w", err)
+		}
+		return nil
 	}
 }
 

@@ -202,7 +202,8 @@ func (w *worker) introduce() (me store.Instance, err error) {
 		Hosts: []store.Host{{Name: name, Slots: w.slots, State: scheduler.HostUp}}}
 	for typ, h := range w.handlers {
 		me.Agents = append(me.Agents, store.Agent{Type: string(typ), Mode: "handler", Dialect: "go",
-			Command: "(a handler inside an app)", Max: h.max, Retry: h.retry, Locks: h.texts})
+			Command: "(a handler inside an app)", Max: h.max, Retry: h.retry, Locks: h.texts,
+			Share: h.share})
 	}
 	return me, nil
 }

@@ -38,7 +38,7 @@ begin
   end if;
   update bellhop.jobqueue j
      set args = submit_replace.args, msq = submit_replace.msq, repeat = submit_replace.repeat, vars = submit_replace.vars,
-         share = submit_replace.share,
+         share = coalesce(submit_replace.share, bellhop.template_share(submit_replace.type, submit_replace.args, old.key, submit_replace.vars)),
          priority = submit_replace.priority, priority_name = submit_replace.priority_name, timeout = submit_replace.timeout,
          max_attempts = coalesce(submit_replace.max_attempts, 1), own_attempts = case when submit_replace.max_attempts is not null then true end,
          run_at = case when submit_replace.run_at > clock_timestamp() then submit_replace.run_at end,
@@ -163,7 +163,8 @@ begin
   if old.msq           is distinct from submit.msq collate "default"           then differ := differ || format('msq %L, not %L', old.msq, submit.msq); end if;
   if old.repeat        is distinct from submit.repeat collate "default"        then differ := differ || format('repeat %L, not %L', old.repeat, submit.repeat); end if;
   if old.run_on        is distinct from submit.run_on collate "default"        then differ := differ || format('run_on %L, not %L', old.run_on, submit.run_on); end if;
-  if old.share         is distinct from submit.share collate "default"         then differ := differ || format('share %L, not %L', old.share, submit.share); end if;
+  -- The share of a job that came without one is its type's template's, which may have changed since.
+  if submit.share is not null and old.share is distinct from submit.share collate "default" then differ := differ || format('share %L, not %L', old.share, submit.share); end if;
   if old.priority      is distinct from submit.priority      then differ := differ || format('priority %s, not %s', old.priority, submit.priority); end if;
   if old.vars          is distinct from submit.vars          then differ := differ || format('vars %s, not %s', old.vars, submit.vars); end if;
   if nullif(old.locks, '{}') is distinct from nullif(submit.locks, '{}') collate "default"         then differ := differ || format('locks %s, not %s', old.locks, submit.locks); end if;

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/lock"
 	"bellhop/sql"
 )
 
@@ -62,6 +63,7 @@ type Agent struct {
 	Exclusive                    bool                   // nothing else runs on the instance beside it
 	Retry                        *scheduler.RetryPolicy // nil: scheduler.DefaultRetry
 	Locks                        []string               // templates
+	Share                        lock.ShareTemplate     // the zero value: none
 	Vars                         []string               // names of job vars that it takes, and path.Match patterns
 }
 
@@ -146,7 +148,7 @@ func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
 		pauses := []float64{retry.First.Seconds(), retry.Most.Seconds(), retry.Factor, retry.Jitter}
 		if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
 			a.Local, a.Exclusive, max(retry.Attempts, 1), sql.ListOrEmpty(a.Locks), sql.ListOrEmpty(a.Vars), refused,
-			pauses); err != nil {
+			pauses, sql.OrNull(a.Share.Text()), sql.ListOrNull(a.Share.Parts())); err != nil {
 			return err
 		}
 	}

@@ -75,6 +75,7 @@ var later = []string{
 	`promise (job, by, why) select j, now() + interval '1 hour', $T from generate_series(1, 3) j`,
 	`worker_type (login, type) values ('app', left($S, 120))`,
 	`share (type, name) values (left($S, 120), left($S, 200))`,
+	`share_template (type, template, parts) values (left($S, 120), left($S, 200), array['=' || left($S, 200)])`,
 	`item_done (job, item) values (4, $W)`,
 	`saved_step (job, name, output, bytes) values (2, left($S, 200), to_jsonb($T), 1)`,
 	`emitted (event, payload, by) values (left($S, 190), to_jsonb($T), $S)`,
