@@ -868,7 +868,8 @@ view bellhop.lockable (
   args text,
   key text,
   vars jsonb,
-  submitted_by text
+  submitted_by text,
+  share text
 );
 
 view bellhop.lockable_row (
@@ -884,7 +885,8 @@ view bellhop.lockable_row (
   run_on text,
   submitted_by text,
   priority_name text,
-  msq text
+  msq text,
+  share text
 );
 
 view bellhop.lost (
@@ -1654,7 +1656,7 @@ CREATE OR REPLACE FUNCTION bellhop.filter_may()
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.filter_place(rule text, action text, vars jsonb)
+CREATE OR REPLACE FUNCTION bellhop.filter_place(rule text, action text, vars jsonb, share text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE

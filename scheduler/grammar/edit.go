@@ -50,7 +50,7 @@ var Filter = Object{
 	Fields: []Field{
 		{
 			Name: "action", Kind: Word, Needed: true, Least: 1, Most: 100, Example: "RATE_LIMIT 2",
-			Says: "The `action` on matching jobs: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT N, RATE_LIMIT N per TIME, or either by vars.NAME",
+			Says: "The `action` on matching jobs: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT N, RATE_LIMIT N per TIME, or either by vars.NAME or by share",
 		},
 		{
 			Name: "predicates", Flag: "predicate", Kind: JSON, Most: 100, Default: "every job", Example: `["opcode",["=","type","mail"]]`,

@@ -28,7 +28,7 @@ type Reason struct {
 	Rule     RuleID   // of filter_paused, filter_rejected, rate_limited; empty: Bucket
 	Bucket   Bucket
 	Place    RuleID    // of a limit of Rule: what is full
-	Each     string    // of such a limit: the var by which it counts; empty: none
+	Each     string    // of such a limit: with what other jobs this one counts; empty: with all
 	Until    time.Time // of a limit per time: until then at least
 }
 
@@ -43,17 +43,13 @@ func (r Reason) String() string {
 	case FilterRejected:
 		return fmt.Sprintf("filter %s rejects it", r.Rule)
 	case RateLimited:
-		each := ""
-		if r.Each != "" {
-			each = " with the same vars." + r.Each
-		}
 		switch {
 		case r.Rule == "":
 			return fmt.Sprintf("as many run as %s allows", r.Bucket)
 		case r.Until.IsZero():
-			return fmt.Sprintf("as many run as filter %s allows%s", r.Rule, each)
+			return fmt.Sprintf("as many run as filter %s allows%s", r.Rule, r.Each)
 		}
-		return fmt.Sprintf("as many have started as filter %s allows%s until %s", r.Rule, each, r.Until.Format(time.RFC3339))
+		return fmt.Sprintf("as many have started as filter %s allows%s until %s", r.Rule, r.Each, r.Until.Format(time.RFC3339))
 	}
 	return "other jobs come first"
 }

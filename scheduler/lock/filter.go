@@ -28,6 +28,8 @@ type Action struct {
 	Limit int           // of RATE_LIMIT, at least 1
 	Per   time.Duration // how many may start within it; 0: how many may run at once
 	By    string        // the limit is one for each value of this var; empty: one for all
+	// ByShare: the limit is one for each share; jobs without one count together.
+	ByShare bool
 }
 
 func (a Action) String() string {
@@ -40,6 +42,9 @@ func (a Action) String() string {
 	}
 	if a.By != "" {
 		text += " by vars." + a.By
+	}
+	if a.ByShare {
+		text += " by share"
 	}
 	return text
 }
@@ -57,7 +62,7 @@ func shortly(d time.Duration) string {
 }
 
 const howToAct = "write ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, RATE_LIMIT 10 per 1m, or " +
-	"RATE_LIMIT 10 per 1m by vars.CUSTOMER"
+	"RATE_LIMIT 10 per 1m by vars.CUSTOMER or by share"
 
 // varName is the name of a var by which a limit counts; bellhop.filter_check has the same.
 var varName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -81,10 +86,14 @@ func ParseAction(text string) (Action, error) {
 	}
 	if n := len(words); n >= 4 && words[n-2] == "by" {
 		name, is := strings.CutPrefix(words[n-1], "vars.")
-		if !is || !varName.MatchString(name) {
-			return Action{}, fmt.Errorf("action %q: by names a var, and %q is none; write by vars.CUSTOMER", text, words[n-1])
+		if a.ByShare = words[n-1] == "share"; !a.ByShare && (!is || !varName.MatchString(name)) {
+			return Action{}, fmt.Errorf("action %q: by names a var, and %q is none; write by vars.CUSTOMER, or by share",
+				text, words[n-1])
 		}
-		a.By, words = name, words[:n-2]
+		if !a.ByShare {
+			a.By = name
+		}
+		words = words[:n-2]
 	}
 	if len(words) != 2 && (len(words) != 4 || words[2] != "per") {
 		return Action{}, fmt.Errorf("action %q: RATE_LIMIT takes a number, or a number, per, and a time; %s", text, howToAct)

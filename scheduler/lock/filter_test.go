@@ -128,6 +128,9 @@ func TestParseAction(t *testing.T) {
 		"": {Kind: Continue}, "ACCEPT": {Kind: Accept}, "pause": {Kind: Pause}, " REJECT ": {Kind: Reject},
 		"RATE_LIMIT 2": {Kind: RateLimit, Limit: 2}, "RATE_LIMIT 10 per 1m": {Kind: RateLimit, Limit: 10, Per: time.Minute},
 		"RATE_LIMIT 2 by vars.A_1":        {Kind: RateLimit, Limit: 2, By: "A_1"},
+		"RATE_LIMIT 2 by share":           {Kind: RateLimit, Limit: 2, ByShare: true},
+		"RATE_LIMIT 2 per 1m by share":    {Kind: RateLimit, Limit: 2, Per: time.Minute, ByShare: true},
+		"RATE_LIMIT 2 by vars.share":      {Kind: RateLimit, Limit: 2, By: "share"},
 		"RATE_LIMIT 2 per 1m by vars.X5m": {Kind: RateLimit, Limit: 2, Per: time.Minute, By: "X5m"},
 		"rate_limit 1 per 1h30m":          {Kind: RateLimit, Limit: 1, Per: 90 * time.Minute},
 	} {

@@ -15,6 +15,7 @@ type Job struct {
 	Elsewhere bool
 
 	Args, Key, RunOn, SubmittedBy string
+	Share                         string // empty: none
 	Vars                          map[string]string
 	Reasons                       []string
 	Submitted                     time.Time

@@ -54,14 +54,31 @@ func Wait(starts []time.Time, n int, per time.Duration) time.Time {
 }
 
 // Place is the name under which a job counts for a limit: the rule's id, and where the limit is one for each value of
-// a var, what the value hashes to. The value itself may be long, and not for every reader. bellhop.filter_place is the
+// a var, or for each share, what that hashes to. The value itself may be long, and not for every reader. bellhop.filter_place is the
 // same in SQL.
 func (r *Rule) Place(j Job) RuleID {
-	if r.Action.By == "" {
+	key := j.Share
+	switch {
+	case r.Action.By != "":
+		key = j.Vars[r.Action.By]
+	case !r.Action.ByShare:
 		return r.ID
 	}
-	sum := sha256.Sum256([]byte(j.Vars[r.Action.By]))
+	sum := sha256.Sum256([]byte(key))
 	return RuleID(string(r.ID) + " " + hex.EncodeToString(sum[:16]))
+}
+
+// each says with what a job shares its limit.
+func (a Action) each(j Job) string {
+	switch {
+	case a.By != "":
+		return " with the same vars." + a.By
+	case a.ByShare && j.Share == "":
+		return " without a share"
+	case a.ByShare:
+		return fmt.Sprintf(" with share %q", j.Share)
+	}
+	return ""
 }
 
 // gates count what runs and what has started under limits.
@@ -102,7 +119,8 @@ func (g *gates) holds(j Job) (Reason, bool) {
 			return Reason{Code: FilterRejected, Rule: r.ID}, true
 		case RateLimit:
 			if until, full := g.full(r, j); full {
-				return Reason{Code: RateLimited, Rule: r.ID, Place: r.Place(j), Each: r.Action.By, Until: until}, true
+				return Reason{Code: RateLimited, Rule: r.ID, Place: r.Place(j), Each: r.Action.each(j),
+					Until: until}, true
 			}
 		}
 	}

@@ -46,8 +46,8 @@ type Waiting struct {
 	// Elsewhere: it is reserved for, and where the pass is made it may not start.
 	Elsewhere bool
 	// What only filters ask for.
-	Args, Key, RunOn, SubmittedBy string
-	Vars                          map[string]string
+	Args, Key, RunOn, SubmittedBy, Share string
+	Vars                                 map[string]string
 	// Unreadable is why what its agent says of its locks cannot be read; nil: it can.
 	Unreadable error
 }
@@ -274,6 +274,7 @@ func (w Waiting) subject() Job {
 		RunOn:       w.RunOn,
 		SubmittedBy: w.SubmittedBy,
 		Vars:        w.Vars,
+		Share:       w.Share,
 	}
 }
 

@@ -19,14 +19,14 @@ func (t Templates) Among(types []string) []string {
 
 // Columns are what templates ask for of a job. A nil one is NULL.
 type Columns struct {
-	Args, Key, RunOn, SubmittedBy *string
-	Vars                          map[string]string
+	Args, Key, RunOn, SubmittedBy, Share *string
+	Vars                                 map[string]string
 }
 
 // Resolved is a job with these columns, with its agent's locks beside its own.
 func (t Templates) Resolved(w Waiting, of Columns) Waiting {
 	w.Args, w.Key, w.RunOn, w.SubmittedBy = deref(of.Args), deref(of.Key), deref(of.RunOn), deref(of.SubmittedBy)
-	w.Vars = of.Vars
+	w.Vars, w.Share = of.Vars, deref(of.Share)
 	templates := t[w.Type]
 	if templates == nil {
 		return w

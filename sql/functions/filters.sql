@@ -33,7 +33,7 @@ declare
   r record;
 begin
   for r in
-    select j.id, j.state, j.fence, j.instance, j.vars, j.locks is null as plain, f.id as rule, f.action
+    select j.id, j.state, j.fence, j.instance, j.vars, j.share, j.locks is null as plain, f.id as rule, f.action
       from bellhop.jobqueue j
      cross join lateral bellhop.applying_filter(j) f
      where j.state in ('held', 'blocked', 'scheduled', 'ready', 'assigned', 'running')
@@ -47,7 +47,7 @@ begin
       update bellhop.jobqueue j set locks = '{}' where j.id = r.id and j.locks is null;
     end if;
     if r.state in ('assigned', 'running') and r.action ~ '^RATE_LIMIT [0-9]+( by .*)?$' then
-      insert into bellhop.lock_grant (level, name, job, fence, mode, instance) values ('filter', bellhop.filter_place(r.rule, r.action, r.vars), r.id, r.fence, 'slot', r.instance)
+      insert into bellhop.lock_grant (level, name, job, fence, mode, instance) values ('filter', bellhop.filter_place(r.rule, r.action, r.vars, r.share), r.id, r.fence, 'slot', r.instance)
       on conflict (level, name, job) do update set fence = excluded.fence, mode = excluded.mode, instance = excluded.instance, until = null;
     end if;
   end loop;
@@ -161,12 +161,13 @@ $$;
 
 -- filter_place: the name under which a job counts for a limit (scheduler/lock/limit.go, Place).
 -- Grant: none
-create or replace function bellhop.filter_place(rule text, action text, vars jsonb) returns text
+create or replace function bellhop.filter_place(rule text, action text, vars jsonb, share text) returns text
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
-  select rule || case when action ~ ' by vars[.]' then
-    ' ' || left(encode(sha256(convert_to(coalesce(vars ->> substring(action, ' by vars[.](.*)$'), ''), 'UTF8')), 'hex'), 32) else '' end
+  select rule || coalesce(' ' || left(encode(sha256(convert_to(k.key, 'UTF8')), 'hex'), 32), '')
+    from (select case when action ~ ' by vars[.]' then coalesce(vars ->> substring(action, ' by vars[.](.*)$'), '')
+                      when action like '% by share' then coalesce(share, '') end as key) k
 $$;
 
 -- filter_check: refuses predicates and an action that are too long, or that cannot be read.
@@ -187,10 +188,10 @@ begin
       hint = 'Write several filters.';
   end if;
   if filter_check.action is null
-     or filter_check.action !~ e'^(ACCEPT|CONTINUE|PAUSE|REJECT|RATE_LIMIT [1-9][0-9]{0,8}( per ([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)?( by vars\\.[A-Za-z_][A-Za-z0-9_]*)?)$' then
+     or filter_check.action !~ e'^(ACCEPT|CONTINUE|PAUSE|REJECT|RATE_LIMIT [1-9][0-9]{0,8}( per ([0-9]+(\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)?( by (share|vars\\.[A-Za-z_][A-Za-z0-9_]*))?)$' then
     raise check_violation using constraint = 'filter_action',
       message = coalesce(format('there is no action %L for a filter', filter_check.action), 'a filter needs an action'),
-      hint = 'Write ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, RATE_LIMIT 10 per 1m, or RATE_LIMIT 10 per 1m by vars.CUSTOMER.';
+      hint = 'Write ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2, RATE_LIMIT 10 per 1m, or RATE_LIMIT 10 per 1m by vars.CUSTOMER or by share.';
   end if;
   ms := (select sum(m[1]::numeric * case m[2] when 'ns' then 0.000001 when 'ms' then 1 when 's' then 1000 when 'm' then 60000 when 'h' then 3600000 else 0.001 end)
            from regexp_matches(split_part(split_part(filter_check.action, ' per ', 2), ' by ', 1), '([0-9.]+)(ns|us|µs|ms|s|m|h)', 'g') m);

@@ -18,7 +18,7 @@ create or replace view bellhop.lock as
 -- statistics from a time when nothing waited, all of it would be read.
 create or replace view bellhop.lockable_row as
   select j.id, j.type, j.priority, j.created_at, j.locks, j.reasons, j.args, j.key, j.vars, j.run_on, j.submitted_by,
-         j.priority_name, j.msq
+         j.priority_name, j.msq, j.share
     from bellhop.jobqueue j
    where j.state || '' = 'ready' and not j.held and j.unmet is null and j.locks is not null
      and (j.run_at is null or j.run_at <= clock_timestamp())

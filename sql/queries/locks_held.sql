@@ -5,16 +5,16 @@
 -- if that host may not start it. The conditions are those of locks_wanted.sql, and $1 to $10 mean the same as there.
 -- Guard: none, it only reads. Index: none, the tables are small.
 select g.job, g.level, g.name, g.mode, g.since, g.until is not null as past, null::smallint as priority, null::text[] as locks, null::text[] as reasons,
-       null as type, null as args, null as key, null::jsonb as vars, null as run_on, null as submitted_by, null as agent
+       null as type, null as args, null as key, null::jsonb as vars, null as run_on, null as submitted_by, null as share, null as agent
   from bellhop.lock_grant g
  where g.mode <> 'kept'
 union all
 -- Locks that running jobs wait for are kept from ready jobs.
-select w.job, w.level, w.name, w.mode, w.since, false, null, null, null, null, null, null, null, null, null, null
+select w.job, w.level, w.name, w.mode, w.since, false, null, null, null, null, null, null, null, null, null, null, null
   from bellhop.lock_waiting w
 union all
 select j.id, '', '', 'reserved', j.created_at, false, j.priority, j.locks, j.reasons, j.type,
-       case when a.asked then j.args end, case when a.asked then j.key end, case when a.asked then j.vars end, j.run_on, j.submitted_by, h.agent
+       case when a.asked then j.args end, case when a.asked then j.key end, case when a.asked then j.vars end, j.run_on, j.submitted_by, j.share, h.agent
   from bellhop.lock_reserved r
  cross join lateral (select * from bellhop.lockable_row l where l.id = r.job limit 1) j
  cross join lateral (select j.type = any ($9::text[]) or exists (select from bellhop.filter)) a (asked) -- by templates, or by filters

@@ -20,10 +20,10 @@ with recursive ripe as (
    where u.type = 'rjm' and ripe.type <> all ($2::text[]) and ripe.type not in ('command', 'dummy') and ($4::text is null or ripe.type ~ $4::text)
 )
 select q.id, q.type, q.priority, q.created_at, q.locks, q.reasons, case when a.asked then q.args end, case when a.asked then q.key end,
-       case when a.asked then q.vars end, q.run_on, q.submitted_by, d.agent
+       case when a.asked then q.vars end, q.run_on, q.submitted_by, q.share, d.agent
   from d
  cross join lateral (
-   select l.id, l.type, l.priority, l.created_at, l.locks, l.reasons, l.args, l.key, l.vars, l.run_on, l.submitted_by
+   select l.id, l.type, l.priority, l.created_at, l.locks, l.reasons, l.args, l.key, l.vars, l.run_on, l.submitted_by, l.share
      from bellhop.lockable l
     where l.behind = '' and l.type = d.type and l.priority <= d.worst
       and case when l.run_on is null then not d.placed else l.run_on = any ($3::text[]) end

@@ -353,7 +353,7 @@ func TestFilters_SQLAndPolicyAgreeOnWhatMatches(t *testing.T) {
 		        select ` + strings.ReplaceAll(values, ", ''", ", null"))
 	}
 	rows, err := e.conn.Query(t.Context(), `select id, type, priority, created_at, locks, reasons, args, key, vars, run_on,
-		submitted_by, '' from bellhop.jobqueue order by id`)
+		submitted_by, share, '' from bellhop.jobqueue order by id`)
 	if err != nil {
 		t.Fatal(err)
 	}

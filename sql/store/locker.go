@@ -240,7 +240,7 @@ func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
 	var typ, agent *string
 	p.turns = map[lock.ID][]lock.Grant{}
 	_, err := pgx.ForEachRow(rows, []any{(*int64)(&g.Job), &g.Level, &g.Name, &g.Mode, &g.Since, &g.Past, &priority,
-		&w.Locks, &w.Reasons, &typ, &of.Args, &of.Key, &of.Vars, &of.RunOn, &of.SubmittedBy, &agent}, func() error {
+		&w.Locks, &w.Reasons, &typ, &of.Args, &of.Key, &of.Vars, &of.RunOn, &of.SubmittedBy, &of.Share, &agent}, func() error {
 		switch {
 		case g.Mode == lock.Turn:
 			p.turns[g.Job] = append(p.turns[g.Job], g)
@@ -265,7 +265,7 @@ func scanJobs(rows pgx.Rows, into *[]lock.Waiting, templates lock.Templates) err
 	var w lock.Waiting
 	var of lock.Columns
 	_, err := pgx.ForEachRow(rows, []any{(*int64)(&w.Job), &w.Type, &w.Priority, &w.Since, &w.Locks, &w.Reasons,
-		&of.Args, &of.Key, &of.Vars, &of.RunOn, &of.SubmittedBy, &w.Agent}, func() error {
+		&of.Args, &of.Key, &of.Vars, &of.RunOn, &of.SubmittedBy, &of.Share, &w.Agent}, func() error {
 		*into = append(*into, templates.Resolved(w, of))
 		w, of = lock.Waiting{}, lock.Columns{}
 		return nil

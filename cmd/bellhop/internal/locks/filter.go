@@ -32,7 +32,7 @@ whose action is not CONTINUE decides.
 
 Actions: ACCEPT, CONTINUE, PAUSE, REJECT, RATE_LIMIT 2 (so many at once),
 RATE_LIMIT 10 per 1m (so many starts in any minute); and either of them
-by vars.CUSTOMER (so many for each value of a var).
+by vars.CUSTOMER (so many for each value of a var) or by share.
 Predicates: ["jobid",E], ["opcode",E], ["reason",E]; E is ["=","type","mail"], with
 = < <= > >=, ["=~",FIELD,REGEX], ["=[]",LIST,VALUE], ["?",FIELD], ["&",E…], ["|",E…], ["!",E].`,
 		Example: "  " + filterExample + `
