@@ -330,7 +330,8 @@ END,
   ended_as text,
   lease_until timestamp with time zone,
   share text,
-  stepped boolean
+  stepped boolean,
+  template jsonb
 );
 
 unlogged table bellhop.located (
@@ -1166,6 +1167,7 @@ CREATE TRIGGER _000_refuse_insert BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW
 CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars, share ON bellhop.jobqueue FOR EACH ROW EXECUTE FUNCTION bellhop.refuse();
 CREATE TRIGGER _005_share_template BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.share IS NULL) AND (new.vars IS NOT NULL) AND (((pg_sequence_last_value('bellhop.share_types'::regclass) >> (hashtext(new.type) & 31)) & (1)::bigint) = 1))) EXECUTE FUNCTION bellhop.share_by_template();
 CREATE TRIGGER _010_locks_came AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks IS NOT NULL) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.locks_came();
+CREATE TRIGGER _020_results AFTER UPDATE OF state ON bellhop.jobqueue FOR EACH ROW WHEN (((new.template IS NOT NULL) AND (new.state = 'ready'::text) AND (old.state <> ALL (ARRAY['ready'::text, 'assigned'::text, 'running'::text])))) EXECUTE FUNCTION bellhop.results_came();
 CREATE TRIGGER _050_command AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.type = ANY (ARRAY['command'::text, 'dummy'::text]))) EXECUTE FUNCTION bellhop.command();
 CREATE TRIGGER _100_arrange AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((new.held OR (new.run_at IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.not_after IS NOT NULL))) EXECUTE FUNCTION bellhop.arrange();
 CREATE TRIGGER _100_attachment_came BEFORE INSERT ON bellhop.attachment FOR EACH ROW EXECUTE FUNCTION bellhop.attachment_came();
@@ -1585,6 +1587,12 @@ CREATE OR REPLACE FUNCTION bellhop.fill(template text, args jsonb)
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.fill_results(j bellhop.jobqueue, OUT args text, OUT vars jsonb, OUT fault text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.filled(template text, given jsonb)
  RETURNS text
  LANGUAGE sql
@@ -1734,12 +1742,6 @@ CREATE OR REPLACE FUNCTION bellhop.forget_attachment(id bigint)
 CREATE OR REPLACE FUNCTION bellhop.forget_steps(job bigint, step text)
  RETURNS boolean
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
-
-CREATE OR REPLACE FUNCTION bellhop.full_fault(job bigint)
- RETURNS text
- LANGUAGE sql
- STABLE
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.graph(of bigint, most bigint)
@@ -2411,10 +2413,23 @@ CREATE OR REPLACE FUNCTION bellhop.rest_fault(pause interval, event text)
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[])
- RETURNS SETOF bigint
+CREATE OR REPLACE FUNCTION bellhop.results_came()
+ RETURNS trigger
  LANGUAGE plpgsql
+ SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.results_named(template text)
+ RETURNS TABLE(key text, step text, path text[])
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.results_of_step(s jsonb)
+ RETURNS TABLE(key text, step text, path text[])
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.resume(type text DEFAULT NULL::text)
  RETURNS boolean

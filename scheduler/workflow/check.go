@@ -34,6 +34,7 @@ var BuiltIn = []string{"WORKFLOW", "RUN", "EVENT", "SLOT", "SLOT_DATE"}
 // check gathers faults.
 type check struct {
 	Definition
+	first  map[string]int // steps by name, of several with one name the first
 	faults []Fault
 }
 
@@ -43,7 +44,8 @@ func (c *check) fault(step int, field string, index int, hint, format string, ar
 
 // Check finds all that is wrong with a definition.
 func Check(d Definition) []Fault {
-	c := &check{Definition: d}
+	first := map[string]int{}
+	c := &check{Definition: d, first: first}
 	c.values(grammar.Workflow, -1, "", d)
 	c.sensor()
 	for _, p := range slices.Sorted(maps.Keys(d.Parameters)) {
@@ -54,7 +56,6 @@ func Check(d Definition) []Fault {
 			c.fault(-1, "parameters", -1, "give it another name", "every run has a parameter %s of its own", p)
 		}
 	}
-	first := map[string]int{}
 	for i, s := range d.Steps {
 		if s.Name == "" {
 			continue // the reader of the file reports it
@@ -119,6 +120,7 @@ func (c *check) step(i int, first map[string]int) {
 	}
 	c.templates(i, "args", text(s.Args))
 	c.templates(i, "run_on", s.RunOn)
+	c.templates(i, "share", s.Share)
 	for k, l := range s.Locks {
 		c.templates(i, "locks", l)
 		c.lock(i, k, l)
@@ -156,6 +158,9 @@ func (c *check) templates(step int, field, s string) {
 			c.fault(step, field, -1, "write ${NAME}, or $${ where the text is to hold ${", "${ without a name and a } behind it: %q", part.Text)
 			continue
 		}
+		if part.Step != "" {
+			c.result(step, field, part)
+		}
 		_, known := c.Parameters[part.Parameter]
 		if part.Parameter != "" && !known && !slices.Contains(BuiltIn, part.Parameter) {
 			c.fault(step, field, -1, "name it under parameters, or write $${"+part.Parameter+"} if the text is to hold that",
@@ -168,10 +173,11 @@ func (c *check) templates(step int, field, s string) {
 type Part struct {
 	Text      string
 	Parameter string // it stands for the value of this one
+	Step      string // it stands for the result of this one, or for a field of that
 	Open      bool   // a ${ that is not closed, or has no name in it
 }
 
-// Parts takes a template apart: ${NAME} stands for a parameter, $${ for ${. The
+// Parts takes a template apart: ${NAME} stands for a parameter, ${steps.NAME.result} for a result, $${ for ${. The
 // database fills them in (bellhop.filled), by the same rule.
 func Parts(s string) (list []Part) {
 	for s != "" {
@@ -188,6 +194,10 @@ func Parts(s string) (list []Part) {
 		}
 		s = s[i:]
 		end := strings.Index(s, "}")
+		if end > 0 && result.MatchString(s[2:end]) {
+			list, s = append(list, Part{Text: s[:end+1], Step: stepOf(s[2:end])}), s[end+1:]
+			continue
+		}
 		if end < 0 || !parameter.MatchString(s[2:end]) {
 			list, s = append(list, Part{Text: s[:2], Open: true}), s[2:]
 			continue

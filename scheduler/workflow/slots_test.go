@@ -148,15 +148,21 @@ func TestDue_AfterYears(t *testing.T) {
 func TestParts(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string][]Part{
-		"":             nil,
-		"plain $1 $":   {{Text: "plain $1 $"}},
-		"a ${B} c":     {{Text: "a "}, {Text: "${B}", Parameter: "B"}, {Text: " c"}},
-		"$${B}":        {{Text: "${"}, {Text: "B}"}},
-		"$$${B}":       {{Text: "$${"}, {Text: "B}"}},
-		"${B}${C}":     {{Text: "${B}", Parameter: "B"}, {Text: "${C}", Parameter: "C"}},
-		"${":           {{Text: "${", Open: true}},
-		"${a b}":       {{Text: "${", Open: true}, {Text: "a b}"}},
-		"x${1} ${ok_}": {{Text: "x"}, {Text: "${", Open: true}, {Text: "1} "}, {Text: "${ok_}", Parameter: "ok_"}},
+		"":                               nil,
+		"plain $1 $":                     {{Text: "plain $1 $"}},
+		"a ${B} c":                       {{Text: "a "}, {Text: "${B}", Parameter: "B"}, {Text: " c"}},
+		"$${B}":                          {{Text: "${"}, {Text: "B}"}},
+		"$$${B}":                         {{Text: "$${"}, {Text: "B}"}},
+		"${B}${C}":                       {{Text: "${B}", Parameter: "B"}, {Text: "${C}", Parameter: "C"}},
+		"x${steps.a.result}":             {{Text: "x"}, {Text: "${steps.a.result}", Step: "a"}},
+		"${steps.a.b.result.c}":          {{Text: "${steps.a.b.result.c}", Step: "a.b"}},
+		"${steps.a-1.result.result.x.0}": {{Text: "${steps.a-1.result.result.x.0}", Step: "a-1"}},
+		"$${steps.a.result}":             {{Text: "${"}, {Text: "steps.a.result}"}},
+		"${steps.a}":                     {{Text: "${", Open: true}, {Text: "steps.a}"}},
+		"${steps.a.result.}":             {{Text: "${", Open: true}, {Text: "steps.a.result.}"}},
+		"${":                             {{Text: "${", Open: true}},
+		"${a b}":                         {{Text: "${", Open: true}, {Text: "a b}"}},
+		"x${1} ${ok_}":                   {{Text: "x"}, {Text: "${", Open: true}, {Text: "1} "}, {Text: "${ok_}", Parameter: "ok_"}},
 	} {
 		if got := Parts(s); !slices.Equal(got, want) {
 			t.Errorf("%q: %+v, want %+v", s, got, want)

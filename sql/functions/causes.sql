@@ -212,6 +212,8 @@ as $$
       'It never ran: {error}.', 'bellhop explain {root}'),
     ('needs_failed/deleted', 'ended', false, '',
       'It never ran: {error}. Submit it again without that need.', 'bellhop show {id}'),
+    ('step_result', 'ended', false, 'it is a step that takes the result of an earlier step, and that step gave none, or one without the field, or too much',
+      'It never ran: {error}. Once the earlier step gives it, try again.', 'bellhop retry {id}'),
     ('needs_cycle', 'ended', false, 'it and other jobs need each other; these dependencies were inserted while triggers were disabled',
       'It never ran: {error}.', 'bellhop graph {id}'),
     ('never_ran', 'ended', false, 'it was marked as ended before it started, by hand or through a view',

@@ -315,7 +315,7 @@ begin
   if faults is not null then
     return faults;
   end if;
-  with step as materialized (
+  with recursive step as materialized (
     select x.n, x.v ->> 'name' as name, x.v as s, case when x.v -> 'after' is null or x.v -> 'after' = 'null' then '[]' else x.v -> 'after' end as after
       from jsonb_array_elements(definition -> 'steps') with ordinality x (v, n)
   ), first as materialized (
@@ -326,7 +326,21 @@ begin
     select t.n, 'locks', l from step t cross join lateral jsonb_array_elements_text(nullif(t.s -> 'locks', 'null')) l
     union all
     select t.n, 'vars', v.value from step t cross join lateral jsonb_each_text(nullif(t.s -> 'vars', 'null')) v
+  ), takes as materialized ( -- results of other steps
+    select x.n, x.field, k.key, k.step from text x cross join lateral bellhop.results_named(x.t) k
+  ), way (n, name) as ( -- what steps need that take results of others than those in after
+    select t.n, a.name from step t cross join lateral jsonb_array_elements_text(t.after) a (name)
+     where exists (select from takes k where k.n = t.n and not t.after ? k.step)
+    union
+    select w.n, a.name from way w join first f on f.name = w.name join step t on t.n = f.n cross join lateral jsonb_array_elements_text(t.after) a (name)
   ), fault (n, text) as (
+    select k.n, case when k.field not in ('args', 'vars') then format('%s may not stand in %s; results are for args and vars', '${' || k.key || '}', k.field)
+                     when k.step = t.name then format('step %s cannot take its own result; leave it out', to_json(k.step))
+                     when f.n is null then format('there is no step %s; a step is named by its name', to_json(k.step))
+                     when not t.after ? k.step and not exists (select from way w where w.n = k.n and w.name = k.step)
+                       then format('step %s takes the result of %s, and does not need it; name %2$s in after', to_json(t.name), to_json(k.step)) end
+      from takes k join step t on t.n = k.n left join first f on f.name = k.step
+    union all
     select f.n, bellhop.bound_fault(e.v, k.key, k.choices, k.pattern, k.lowest, k.most, k.bytes, k.wrong, k.hint)
       from bellhop.definition_fields(definition) f
       join bellhop.definition_keys() k on k.part = f.part and k.key = f.key and (k.wrong is not null or k.most is not null or k.bytes is not null)
@@ -362,7 +376,7 @@ begin
     union all
     select x.n, case when m.part[1] = '${' then '${ without a name and a } behind it: "${"; write ${NAME}, or $${ where the text is to hold ${'
                      else format('there is no parameter %s; name it under parameters, or write $${%1$s} if the text is to hold that', m.part[2]) end
-      from text x cross join lateral regexp_matches(x.t, e'(\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*)\\}|\\$\\{|\\$|[^$]+)', 'g') m (part)
+      from text x cross join lateral regexp_matches(x.t, e'(\\$\\$\\{|\\$\\{steps\\.[A-Za-z0-9_.-]+\\.result(?:\\.[^{}.]+)*\\}|\\$\\{([A-Za-z_][A-Za-z0-9_]*)\\}|\\$\\{|\\$|[^$]+)', 'g') m (part)
      where x.t like '%${%'
        and (m.part[1] = '${' or m.part[2] <> all (builtin) and not coalesce(nullif(definition -> 'parameters', 'null') ? m.part[2], false))
     union all

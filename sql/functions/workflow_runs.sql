@@ -4,8 +4,8 @@
 -- jobs without a run pay nothing. If another run is open, a new one waits at a second dummy, its gate, for the last job
 -- of the open run.
 
--- filled: a template with the values of parameters: ${NAME}, and $${ for ${. The same rule as scheduler/workflow's
--- Parts.
+-- filled: a template with the values of parameters: ${NAME}, and $${ for ${. What has no value stays: results of other
+-- steps, while they are to come. The same rule as scheduler/workflow's Parts.
 -- Grant: scheduler
 create or replace function bellhop.filled(template text, given jsonb) returns text
 language sql immutable parallel safe
@@ -14,7 +14,7 @@ as $f$
   select case when strpos(template, '${') = 0 then template else (
     select string_agg(case when m.part[1] = '$${' then '${' when m.part[2] is not null then coalesce(given ->> m.part[2], m.part[1]) else m.part[1] end,
                       '' order by m.n)
-      from regexp_matches(template, e'(\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*)\\}|\\$|[^$]+)', 'g') with ordinality as m (part, n)) end
+      from regexp_matches(template, e'(\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*|steps\\.[A-Za-z0-9_.-]+\\.result(?:\\.[^{}.]+)*)\\}|\\$|[^$]+)', 'g') with ordinality as m (part, n)) end
 $f$;
 
 -- one_line: the form of a value that fills a parameter of args, which are one line: JSON is compacted, and in other
@@ -111,18 +111,27 @@ begin
   if found then
     raise check_violation using message = fault, hint = format('bellhop workflow run %s --param NAME=VALUE   starts it with another value', w.name);
   end if;
+  if chosen is not null then
+    select format('step %s takes the result of step %s, which this run leaves out', s ->> 'name', k.step) into fault
+      from jsonb_array_elements(steps) s cross join lateral bellhop.results_of_step(s) k
+     where s ->> 'name' = any (chosen) and k.step <> all (chosen) limit 1;
+    if found then
+      raise check_violation using message = fault, hint = format('bellhop workflow run %s   runs all steps, and --from STEP one and those that need it', w.name);
+    end if;
+  end if;
   if ahead is not null then
     insert into bellhop.jobqueue (type, run, on_failure) values ('dummy', r, 'run') returning id into door;
   end if;
   with made as (
-    insert into bellhop.jobqueue (type, args, msq, run_on, priority, vars, locks, max_attempts, timeout, on_failure, traceparent, own_attempts, run, step, share)
+    insert into bellhop.jobqueue (type, args, msq, run_on, priority, vars, locks, max_attempts, timeout, on_failure, traceparent, own_attempts, run, step, share, template)
     select s ->> 'type', bellhop.filled(s ->> 'args', line), s ->> 'msq', bellhop.filled(s ->> 'run_on', vals),
            coalesce((s ->> 'priority')::smallint, 0),
            (select jsonb_object_agg(v.key, bellhop.filled(v.value, vals)) from jsonb_each_text(s -> 'vars') v),
            case when s ? 'locks' then array(select bellhop.filled(l, vals) from jsonb_array_elements_text(s -> 'locks') l) end,
            coalesce((s ->> 'max_attempts')::integer, 1), (s ->> 'timeout')::interval, coalesce(s ->> 'on_failure', 'fail'),
            nullif(current_setting('bellhop.traceparent', true), ''), case when s ? 'max_attempts' then true end, r, s ->> 'name',
-           bellhop.filled(s ->> 'share', vals)
+           bellhop.filled(s ->> 'share', vals),
+           case when exists (select from bellhop.results_of_step(s)) then jsonb_build_object('args', s -> 'args', 'vars', s -> 'vars', 'given', vals) end
       from jsonb_array_elements(steps) with ordinality as x (s, n)
      where chosen is null or s ->> 'name' = any (chosen)
      order by n

@@ -1,4 +1,5 @@
 -- Works from: 0051
+-- Locks: ACCESS EXCLUSIVE on bellhop.jobqueue, for a moment.
 -- A filter limits the jobs of each share (../functions/filters.sql). An older binary takes such a rule for PAUSE.
 create or replace view bellhop.lockable as
   select j.id, j.type, j.run_on, j.priority, j.priority_name, j.msq, j.created_at, j.locks, j.reasons, coalesce(j.behind, '') as behind,
@@ -12,3 +13,7 @@ create or replace view bellhop.lockable as
 
 -- It takes the share now.
 drop function if exists bellhop.filter_place(text, text, jsonb);
+
+-- A step that takes results of other steps: its args, its vars and the values of parameters, from which they are made
+-- when it is ready (../functions/step_results.sql). NULL: it takes none.
+alter table bellhop.jobqueue add column template jsonb;
