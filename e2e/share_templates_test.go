@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestShareTemplates_GiveJobsOfAnyProgramAShare: bellhop.yaml names it, and a plain INSERT, submit and a workflow's step
-// get it. A job's own share wins; after a reload another template holds, and also while no instance runs.
+// TestShareTemplates_GiveJobsOfAnyProgramAShare: bellhop.yaml names it, and a plain INSERT, submit and a workflow's
+// step get it. A job's own share wins; after a reload another template holds, and also while no instance runs.
 func TestShareTemplates_GiveJobsOfAnyProgramAShare(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
@@ -34,7 +34,8 @@ steps: [{name: s, type: pause, args: "600", vars: {CUSTOMER: "${WHO}"}}]`, 0o600
 	share(value[int64](e, "select max(id) from bellhop.jobqueue where step = 's'"), "c-3")
 	last := e.insert("type, args, vars", "pause", "600", customer)
 
-	if err := os.WriteFile(i.config, []byte(e.rewritten(i, yaml, strings.Replace(yaml, `"c-$`, `"d-$`, 1))), 0o600); err != nil {
+	other := e.rewritten(i, yaml, strings.Replace(yaml, `"c-$`, `"d-$`, 1))
+	if err := os.WriteFile(i.config, []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	has(t, e.ok("reload"), "agents changed: pause")

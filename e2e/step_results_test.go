@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWorkflows_AStepTakesTheResultOfAnother: what one step prints is in the args and the vars of a later one. A field
-// that is not there fails the step, and the error names it; a step that takes from one that it does not need is refused.
+// TestWorkflows_AStepTakesTheResultOfAnother: what one step prints is in the args and vars of a later one. A field that
+// is not there fails the step, and the error names it. A step that takes from one that it does not need is refused.
 func TestWorkflows_AStepTakesTheResultOfAnother(t *testing.T) {
 	t.Parallel()
 	e := setup(t)

@@ -49,7 +49,8 @@ func (r Reason) String() string {
 		case r.Until.IsZero():
 			return fmt.Sprintf("as many run as filter %s allows%s", r.Rule, r.Each)
 		}
-		return fmt.Sprintf("as many have started as filter %s allows%s until %s", r.Rule, r.Each, r.Until.Format(time.RFC3339))
+		until := r.Until.Format(time.RFC3339)
+		return fmt.Sprintf("as many have started as filter %s allows%s until %s", r.Rule, r.Each, until)
 	}
 	return "other jobs come first"
 }

@@ -54,8 +54,8 @@ func Wait(starts []time.Time, n int, per time.Duration) time.Time {
 }
 
 // Place is the name under which a job counts for a limit: the rule's id, and where the limit is one for each value of
-// a var, or for each share, what that hashes to. The value itself may be long, and not for every reader. bellhop.filter_place is the
-// same in SQL.
+// a var, or for each share, what that hashes to. The value itself may be long, and not for every reader.
+// bellhop.filter_place is the same in SQL.
 func (r *Rule) Place(j Job) RuleID {
 	key := j.Share
 	switch {

@@ -240,7 +240,8 @@ func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
 	var typ, agent *string
 	p.turns = map[lock.ID][]lock.Grant{}
 	_, err := pgx.ForEachRow(rows, []any{(*int64)(&g.Job), &g.Level, &g.Name, &g.Mode, &g.Since, &g.Past, &priority,
-		&w.Locks, &w.Reasons, &typ, &of.Args, &of.Key, &of.Vars, &of.RunOn, &of.SubmittedBy, &of.Share, &agent}, func() error {
+		&w.Locks, &w.Reasons, &typ, &of.Args, &of.Key, &of.Vars, &of.RunOn, &of.SubmittedBy, &of.Share,
+		&agent}, func() error {
 		switch {
 		case g.Mode == lock.Turn:
 			p.turns[g.Job] = append(p.turns[g.Job], g)

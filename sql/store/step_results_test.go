@@ -14,7 +14,8 @@ func (e *env) gives(step, result string) {
 		if got := e.one("select step from bellhop.jobqueue where id = $1", int64(j.Claim.Job)); got != step {
 			e.Fatalf("step %s is ready, want %s", got, step)
 		}
-		e.mustWrite(settle(j, scheduler.Result{Child: "cat.1", Answer: &scheduler.Answer{Result: []byte(result)}}, scheduler.Verdict{State: scheduler.Succeeded, Counts: true}))
+		ended := scheduler.Result{Child: "cat.1", Answer: &scheduler.Answer{Result: []byte(result)}}
+		e.mustWrite(settle(j, ended, scheduler.Verdict{State: scheduler.Succeeded, Counts: true}))
 	}
 }
 
@@ -63,7 +64,8 @@ func TestStepResults_ThatAreMissing(t *testing.T) {
 			e.exec(`select bellhop.workflow_run('w')`)
 			e.gives("a", x.a)
 			e.gives("b", `"x"`)
-			if got := e.step("c", "state || ' ' || attempt || ' ' || error"); !strings.Contains(got, "failed 0 step_result: ") || !strings.Contains(got, x.says) {
+			got := e.step("c", "state || ' ' || attempt || ' ' || error")
+			if !strings.Contains(got, "failed 0 step_result: ") || !strings.Contains(got, x.says) {
 				t.Errorf("it is %s", got)
 			}
 			e.runs("1 failed")
