@@ -164,3 +164,40 @@ func TestChild_HearsItsProcessBeforeItIsTakenForSlow(t *testing.T) {
 		}
 	})
 }
+
+// A host offers to start no more children than what it has besides slots allows: one of either type, and none while a
+// child holds it. What an exec child without a job holds is for any type.
+func TestHost_OffersNoMoreThanItsResources(t *testing.T) {
+	t.Parallel()
+	l := &launcher{}
+	gpu := scheduler.Resources{"gpu": 1}
+	cfg := Config{Launcher: l, Retry: scheduler.DefaultRetry, Idle: time.Hour, KillAfter: time.Second,
+		MinReady: time.Second, Hosts: []port.HostSpec{{Name: "h", Slots: 4, Terms: scheduler.Terms{Has: gpu}}},
+		Respawn: scheduler.RespawnPolicy{Deaths: 5, Window: 3 * time.Second}}
+	for _, name := range []scheduler.TypeName{"a", "b", "plain"} {
+		typ := port.AgentType{Name: name, Exec: true, StartTimeout: time.Minute}
+		if name != "plain" {
+			typ.Takes.Of = gpu
+		}
+		cfg.Agents = append(cfg.Agents, typ)
+	}
+	play(t, cfg, func(s *stage) {
+		s.listen(message.RoleDispatcher, message.RoleMembership, message.RoleMSQs, message.RoleHosts)
+		s.start(message.RoleHost("h"), host.New(s.forHosts(), s.Hosts[0]))
+		o := &standing{s: s}
+		o.hear(0)
+		if o.spawn["a"] != 1 || o.spawn["b"] != 1 || o.spawn["plain"] < 4 {
+			t.Errorf("at first: %v", o.spawn)
+		}
+		o.deal("a", true, 1)
+		o.hear(time.Second)
+		if len(l.processes) != 1 || o.spawn["a"] != 0 || o.spawn["b"] != 0 || o.spawn["plain"] < 4 {
+			t.Errorf("while a child holds it: %v, with %d processes", o.spawn, len(l.processes))
+		}
+		l.processes[0].does()
+		o.hear(0)
+		if o.spawn["a"] != 1 || o.spawn["b"] != 1 {
+			t.Errorf("when its job is done: %v", o.spawn)
+		}
+	})
+}

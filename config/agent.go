@@ -63,6 +63,8 @@ type Agent struct {
 	Dialect    Dialect                // of mode warm
 	Max        int                    // children at once over all instances; 0: no limit of its own
 	MaxPerHost int                    // children at once on one host; 0: no limit of its own
+	Slots      int                    // that a child takes of its host, 1 …
+	Resources  scheduler.Resources    // that a child holds of its host, besides slots
 	Weight     int                    // of its share of a host's slots while other types wait, 1 … scheduler.MostWeight
 	Env        map[string]string      // besides PATH, HOME, LANG, TMPDIR
 	Vars       []string               // names, or path.Match patterns, of job vars it takes
@@ -93,7 +95,7 @@ func (r *reader) agents(n node, at string, to *[]Agent) {
 	*to = nil
 	lines := map[scheduler.TypeName]int{}
 	r.each(n, at, "write it like - {type: license, command: [./agents/license]}", func(n node, at string) {
-		a := Agent{Mode: ModeWarm, Dialect: DialectAuto, Weight: 1, Engine: defaultEngine()}
+		a := Agent{Mode: ModeWarm, Dialect: DialectAuto, Slots: 1, Weight: 1, Engine: defaultEngine()}
 		given := r.mapping(n, at, append(r.agentFields(&a), r.engineFields(&a.Engine)...))
 		if r.engine(n, at, &a, given); a.Mode != ModeEngine {
 			a.Engine = Engine{}
@@ -125,6 +127,7 @@ func (r *reader) agents(n node, at string, to *[]Agent) {
 		} else if a.Type != "" {
 			lines[a.Type], _ = position(given["type"])
 		}
+		r.noteUses(given, at, a.Mode, len(*to))
 		*to = append(*to, a)
 	})
 }
@@ -142,6 +145,8 @@ func (r *reader) agentFields(a *Agent) []field {
 		{name: "dialect", read: r.oneOf("dialect", dialects, func(s string) { a.Dialect = Dialect(s) })},
 		{name: "max", read: r.count(&a.Max)},
 		{name: "max_per_host", read: r.count(&a.MaxPerHost)},
+		{name: "slots", read: r.slots(&a.Slots)},
+		{name: "resources", read: r.resources(&a.Resources, 1)},
 		{name: "weight", read: r.weight(&a.Weight)},
 		{name: "env", read: r.env(&a.Env)},
 		{name: "vars", read: r.words(&a.Vars, "[USERID]", r.checkVar)},

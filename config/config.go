@@ -162,6 +162,7 @@ func localSlots() int { return max(4, 2*runtime.NumCPU()) }
 func (r *reader) file(n node, c *Config) {
 	given := r.mapping(n, "", r.fileFields(c))
 	r.checkTypes(c)
+	r.checkResources(c)
 	if n := given["agents"]; n != nil {
 		r.checkLevels(c, n)
 	}

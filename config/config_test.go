@@ -73,9 +73,10 @@ listen: "[::1]:0"
 web: {prefix: /jobs/, trusted_proxies: [127.0.0.1, "::1", 10.0.0.0/8]}
 token_file: token
 hosts:
-  - {name: local, slots: 0}
+  - {name: local, slots: 0, resources: {gpu: 1}}
   - name: big1.example
     connect: [ssh, -p, 22, big1]
+    resources: {gpu: 2, licence.v-1: 0}
     serves: ["srv:7"]
     only_types: [license]
     only_priorities: [-20, 19, urgent]
@@ -85,6 +86,8 @@ agents:
     dialect: fossology
     max: 4
     max_per_host: 2
+    slots: 2
+    resources: {gpu: 1}
     weight: 3
     env: &common {LANG: C.UTF-8, PORT: 8080, EMPTY: "", TEXT: "a\nb", 7: x}
     vars: [USERID, "OPT_*", "*", PYTHONPATH]
@@ -136,23 +139,25 @@ agents:
 		Listen:               "[::1]:0",
 		TokenFile:            "/etc/bellhop/token",
 		Hosts: []Host{
-			{Name: "local"},
+			{Name: "local", Resources: scheduler.Resources{"gpu": 1}},
 			{
 				Name: "big1.example", Slots: 4, Connect: []string{"ssh", "-p", "22", "big1"}, Serves: []string{"srv:7"},
+				Resources: scheduler.Resources{"gpu": 2, "licence.v-1": 0},
 				OnlyTypes: []string{"license"}, OnlyPriorities: []string{"-20", "19", "urgent"},
 			},
 		},
 		Agents: []Agent{
 			{
 				Type: "license", Command: []string{"/etc/bellhop/agents/license", "-n", "5", "--", "true", "1.50", "", "a\nb"},
-				Mode: ModeWarm, Dialect: DialectFOSSology, Max: 4, MaxPerHost: 2, Weight: 3, Env: env,
+				Mode: ModeWarm, Dialect: DialectFOSSology, Max: 4, MaxPerHost: 2, Weight: 3, Slots: 2,
+				Resources: scheduler.Resources{"gpu": 1}, Env: env,
 				Vars: []string{"USERID", "OPT_*", "*", "PYTHONPATH"}, WorkDir: "/etc/bellhop/work", User: "root",
 				Timeout: 90 * time.Minute, Locks: []string{"customer:${vars.CUSTOMER}=exclusive", "big"},
 				FOSSology: FOSSology{
 					Config: "/etc/bellhop/conf", Exclusive: true, Local: true, NoKill: true, NoEmail: true, Verbose: 3,
 				},
 			},
-			{Type: "a:b-C_9", Command: []string{"sleep"}, Mode: ModeExec, Dialect: DialectAuto, Weight: 1, Env: env,
+			{Type: "a:b-C_9", Command: []string{"sleep"}, Mode: ModeExec, Dialect: DialectAuto, Weight: 1, Slots: 1, Env: env,
 				WorkDir: "/tmp/../srv",
 				Stdout:  StdoutResult, Retry: &scheduler.RetryPolicy{
 					Attempts: 5, First: 2 * time.Second, Most: time.Hour, Factor: 1.5,

@@ -11,10 +11,11 @@ import (
 
 // Host is a place where children run.
 type Host struct {
-	Name    scheduler.HostName
-	Slots   int      // children at once; 0: none for now
-	Connect []string // the command that carries stdio there; empty: this machine
-	Serves  []string // what it answers to in run_on besides its name
+	Name      scheduler.HostName
+	Slots     int                 // children at once; 0: none for now
+	Connect   []string            // the command that carries stdio there; empty: this machine
+	Resources scheduler.Resources // what it has besides slots, such as gpu: 2
+	Serves    []string            // what it answers to in run_on besides its name
 	// OnlyTypes are the types it takes; empty: every one.
 	OnlyTypes []string
 	// OnlyPriorities are the priorities it takes, as numbers from -20 to 19 or
@@ -27,7 +28,7 @@ type Host struct {
 
 // Terms are what it asks of a type.
 func (h Host) Terms() scheduler.Terms {
-	terms := scheduler.Terms{Far: len(h.Connect) > 0}
+	terms := scheduler.Terms{Far: len(h.Connect) > 0, Room: h.Slots, Has: h.Resources}
 	for _, t := range h.OnlyTypes {
 		terms.Only = append(terms.Only, scheduler.TypeName(t))
 	}
@@ -89,6 +90,7 @@ func (r *reader) hostFields(h *Host) []field {
 		}},
 		{name: "slots", read: r.count(&h.Slots)},
 		{name: "connect", read: r.argv(&h.Connect, "connect", "[ssh, big1]")},
+		{name: "resources", read: r.resources(&h.Resources, 0)},
 		{name: "serves", read: r.words(&h.Serves, `["srv:7"]`, nil)},
 		{name: "only_types", read: r.words(&h.OnlyTypes, "[license, copyright]", func(n node, at, s string) bool {
 			r.typesUsed = append(r.typesUsed, typeUse{node: n, at: at, name: s})

@@ -43,7 +43,7 @@ foo: 1
 			`3:5: unknown key "comand" in agents[0]; did you mean "command"?`,
 			`4:5: unknown key "typ" in agents[1]; did you mean "type"?`,
 			`6:5: unknown key "max-per-host" in agents[1]; did you mean "max_per_host"?`,
-			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, weight, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, share, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits`,
+			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, slots, resources, weight, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, share, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits`,
 		},
 	},
 	{
@@ -60,6 +60,70 @@ foo: 1
 			`3:48: agents[1].share: "${CUSTOMER}", character 1: "${CUSTOMER}" stands for nothing; write ${args}, ${key} or ${vars.NAME}; $${ for the letters themselves`,
 			`4:48: agents[2].share: "${args}" names no var, by which jobs could differ; write "${vars.CUSTOMER}"`,
 		},
+	},
+	{
+		"resources that no host has",
+		`hosts:
+  - {name: a, slots: 4, resources: {gpu: 2, ram: -1}}
+  - {name: b, slots: 4, resources: {fpga: 1, 9x: 1, memory: 3}, only_types: [one]}
+agents:
+  - {type: one, command: [x], mode: exec, resources: {gpuu: 1}}
+  - {type: two, command: [x], mode: exec, resources: {gpu: 3}}
+  - {type: three, command: [x], mode: exec, resources: {fpga: 1}}
+  - {type: four, command: [x], mode: exec, resources: {gpu: 0, fpga: many}}
+  - {type: five, command: [x], mode: exec, resources: [gpu]}
+  - {type: one2, command: [x], mode: exec, resources: {gpu: 1, gpu: 1}}
+`,
+		[]string{
+			"2:50: hosts[0].resources.ram is -1; write 0 or more",
+			`3:46: hosts[1].resources: "9x" is not a valid name of a resource; begin with a letter; use letters, digits and _ . -, up to 63 characters`,
+			`3:53: hosts[1].resources: "memory" is not a valid name of a resource; write memory: beside resources, or take another name`,
+			`5:54: agents[0].resources.gpuu: no host has a resource "gpuu"; did you mean "gpu"?`,
+			"6:54: agents[1].resources.gpu is 3, and the most that a host has is 2 (a); write gpu: 2, or raise it under hosts",
+			"7:56: agents[2].resources.fpga: no host that takes three has this resource; add resources: {fpga: 1} to a host that takes this type",
+			"8:61: agents[3].resources.gpu is 0; write a number from 1 to 1000000",
+			"8:70: agents[3].resources.fpga must be a whole number, not a string",
+			"9:55: agents[4].resources must hold names and amounts, not a list; write it like resources: {gpu: 2}",
+			`10:64: duplicate key "gpu" in agents[5].resources, first on line 10`,
+		},
+	},
+	{
+		"resources of which no host has all, and none at all",
+		`hosts:
+  - {name: a, slots: 4, resources: {gpu: 2}}
+  - {name: b, slots: 4, resources: {fpga: 1}}
+agents: [{type: one, command: [x], mode: exec, resources: {gpu: 1, fpga: 1}}]
+`,
+		[]string{"4:59: agents[0].resources: no single host has all of it; add what is missing to one of the hosts"},
+	},
+	{
+		"resources without a host that has any",
+		`agents: [{type: one, command: [x], mode: exec, resources: {gpu: 1}}]`,
+		[]string{"1:59: agents[0].resources.gpu: no host has any resources; add resources: {gpu: 1} to a host"},
+	},
+	{
+		"more slots than a host has",
+		`hosts: [{name: a, slots: 2}, {name: b, slots: 8, only_types: [big]}]
+agents:
+  - {type: big, command: [x], mode: exec, slots: 8}
+  - {type: two, command: [x], mode: exec, slots: 3}
+  - {type: none, command: [x], mode: exec, slots: 0}
+  - {type: less, command: [x], mode: exec, slots: -1}
+  - {type: away, command: [x], mode: engine, engine: slurm, slots: 2}
+`,
+		[]string{
+			"4:50: agents[1].slots is 3, and the most that a host has is 2 (a); write slots: 2, or raise it under hosts",
+			"5:51: agents[2].slots is 0; write 1 or more",
+			"6:51: agents[3].slots is -1; write 0 or more",
+			"7:68: agents[4].slots: the jobs of an engine take nothing of a host; leave it out, or limit them with max",
+		},
+	},
+	{
+		"resources of an engine",
+		`hosts: [{name: a, slots: 4, resources: {gpu: 2}}]
+agents: [{type: one, command: [x], mode: engine, engine: slurm, resources: {gpu: 1}}]
+`,
+		[]string{"2:76: agents[0].resources: the jobs of an engine take nothing of a host; leave it out, or limit them with max"},
 	},
 	{
 		"locks by a var that the type does not take",

@@ -24,14 +24,15 @@ const maxSize = 256 << 10
 
 // reader walks the syntax tree and gathers problems.
 type reader struct {
-	name      string // of the file, as problems show it
-	folder    string // that relative paths start from
-	problems  []Problem
-	anchors   map[string]node
-	typesUsed []typeUse
-	most      int           // bytes that are read
-	aliased   int           // how many more values may be read: aliases could stand for millions
-	steps     stepTemplates // what steps may start from
+	name         string // of the file, as problems show it
+	folder       string // that relative paths start from
+	problems     []Problem
+	anchors      map[string]node
+	typesUsed    []typeUse
+	resourceUses []resourceUse
+	most         int           // bytes that are read
+	aliased      int           // how many more values may be read: aliases could stand for millions
+	steps        stepTemplates // what steps may start from
 }
 
 func newReader(name string) *reader {

@@ -37,6 +37,7 @@ type Tenant struct {
 	More bool
 	// Start is what a process of its type was last seen to take to come up; 0: not known.
 	Start time.Duration
+	Takes Takes // what it holds
 }
 
 // Keep is for how long a child that has nothing to do is kept from a job of
@@ -69,8 +70,57 @@ type Yield struct {
 	Fair  *Fairness
 	Freed []TypeName // types for which room was made
 	Free  int        // slots that are free already
-	slots map[TypeName]int
-	best  map[TypeName]int
+	// Takes is what children of the types that wait take; not there: a slot. Stocks are what the host has besides slots.
+	Takes  map[TypeName]Takes
+	Stocks []Stock
+	// Reserves is what Decide keeps for types that lack more of a resource than becomes free at once.
+	Reserves Reserves
+	slots    map[TypeName]int
+	best     map[TypeName]int
+}
+
+// lack is a resource that keeps children of a type from coming up; without a name: slots.
+type lack struct {
+	name string
+	each int // what a child takes of it
+}
+
+func (y *Yield) lack(t TypeName) lack {
+	takes := y.Takes[t]
+	if s, lacks := takes.Lacks(y.Stocks); lacks {
+		return lack{s.Name, takes.Of[s.Name]}
+	}
+	return lack{"", takes.Slots()}
+}
+
+// left is what is free of it, and use takes some of that for a type.
+func (y *Yield) left(l lack) int {
+	if l.name == "" {
+		return y.Free
+	}
+	return y.Stocks[slices.IndexFunc(y.Stocks, func(s Stock) bool { return s.Name == l.name })].Left()
+}
+
+func (y *Yield) use(l lack, n int) {
+	if l.name == "" {
+		y.Free -= n
+		return
+	}
+	y.Stocks[slices.IndexFunc(y.Stocks, func(s Stock) bool { return s.Name == l.name })].Taken += n
+}
+
+// keep keeps what becomes free of a resource for the n-th of the types that wait, and for those before it: otherwise
+// types that take less of it could start for ever, and never leave enough.
+func (y *Yield) keep(order []Backlog, n int, l lack) {
+	if l.name == "" && l.each == 1 || y.Reserves[l.name] != nil || y.left(l) >= l.each {
+		return
+	}
+	if y.Reserves == nil {
+		y.Reserves = Reserves{}
+	}
+	for _, w := range order[:n+1] {
+		y.Reserves[l.name] = append(y.Reserves[l.name], w.Type)
+	}
 }
 
 // Decide says for each tenant the type that it makes room for, "" for none: for each job that waits one child of
@@ -89,7 +139,7 @@ func (y *Yield) Decide() (to, made []TypeName) {
 	}
 	for _, t := range y.Tenants {
 		if t.Holds() {
-			y.slots[t.Type]++
+			y.slots[t.Type] += t.Takes.Slots()
 		}
 		coming[t.Type] = coming[t.Type] || t.Coming
 	}
@@ -97,40 +147,46 @@ func (y *Yield) Decide() (to, made []TypeName) {
 	slices.SortStableFunc(order, func(a, b Backlog) int {
 		return cmp.Or(cmp.Compare(a.Head, b.Head), cmp.Compare(y.Fair.Had(a.Type), y.Fair.Had(b.Type)))
 	})
-	for _, w := range order {
-		need, slow := min(w.Jobs, y.Could[w.Type]), 0
-		if need <= 0 {
-			continue
-		}
-		freed := 0
-		if slices.Contains(y.Freed, w.Type) {
-			freed = min(need, y.Free)
-			need, y.Free = need-freed, y.Free-freed
-		}
-		turn := freed == 0 && !coming[w.Type] && !y.byLine(w)
-		for need > 0 {
-			chosen := y.choose(w, to, turn)
-			if chosen < 0 {
-				break
+	for i, w := range order {
+		if jobs := min(w.Jobs, y.Could[w.Type]); jobs > 0 {
+			l := y.lack(w.Type)
+			y.keep(order, i, l)
+			if y.makeRoom(w, l, jobs*l.each, to, coming[w.Type]) && l.name == "" {
+				made = append(made, w.Type)
 			}
-			t := y.Tenants[chosen]
-			to[chosen] = w.Type
-			if y.head(t.Type) == w.Head {
-				need = 1
-			}
-			if t.Slow { // another one may get to the end of its line sooner
-				slow++
-				continue
-			}
-			y.slots[t.Type]--
-			y.slots[w.Type]++
-			need--
-		}
-		if need <= slow {
-			made = append(made, w.Type)
 		}
 	}
 	return to, made
+}
+
+// makeRoom chooses the children that leave a type so much of what it lacks; false: too little of it is found.
+func (y *Yield) makeRoom(w Backlog, l lack, need int, to []TypeName, coming bool) bool {
+	freed, slow := 0, 0
+	if l.name != "" || l.each > 1 || slices.Contains(y.Freed, w.Type) {
+		freed = min(need, max(0, y.left(l)))
+		y.use(l, freed)
+		need -= freed
+	}
+	turn := freed < l.each && !coming && !y.byLine(w, l)
+	for need > 0 {
+		chosen := y.choose(w, l, to, turn)
+		if chosen < 0 {
+			break
+		}
+		t := y.Tenants[chosen]
+		to[chosen] = w.Type
+		if y.head(t.Type) == w.Head { // one child at a time
+			need = min(need, max(1, l.each-freed))
+		}
+		if t.Slow { // another one may get to the end of its line sooner
+			slow += t.Takes.Amount(l.name)
+			continue
+		}
+		y.slots[t.Type] -= t.Takes.Slots()
+		y.slots[w.Type] += t.Takes.Slots()
+		need -= t.Takes.Amount(l.name)
+	}
+	return need <= slow
 }
 
 // Holds reports whether it holds a slot that no other type can have before it is done.
@@ -152,17 +208,17 @@ func (y *Yield) may(from TypeName, w Backlog, turn bool) bool {
 }
 
 // byLine reports whether a type gets its turn as soon as a process of another type, one for each line, is over.
-func (y *Yield) byLine(w Backlog) bool {
+func (y *Yield) byLine(w Backlog, l lack) bool {
 	return slices.ContainsFunc(y.Tenants, func(t Tenant) bool {
-		return t.Exec && y.head(t.Type) == w.Head && y.may(t.Type, w, true)
+		return t.Exec && t.Takes.Amount(l.name) > 0 && y.head(t.Type) == w.Head && y.may(t.Type, w, true)
 	})
 }
 
 // choose picks the next tenant that yields to a type; −1: none does.
-func (y *Yield) choose(w Backlog, to []TypeName, turn bool) int {
+func (y *Yield) choose(w Backlog, l lack, to []TypeName, turn bool) int {
 	chosen := -1
 	for i, t := range y.Tenants {
-		if to[i] != "" || t.Stays || !y.may(t.Type, w, turn) {
+		if to[i] != "" || t.Stays || t.Takes.Amount(l.name) == 0 || !y.may(t.Type, w, turn) {
 			continue
 		}
 		if chosen < 0 || y.before(t, y.Tenants[chosen], w.Type) {

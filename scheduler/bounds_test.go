@@ -10,16 +10,25 @@ func TestTerms_Refuses(t *testing.T) {
 	for _, c := range []struct {
 		terms Terms
 		local bool
+		takes Takes
 		why   string
 	}{
-		{Terms{}, false, ""},
-		{Terms{}, true, ""},
-		{Terms{Far: true}, false, ""},
-		{Terms{Far: true}, true, "is not its instance's own machine, and the agent is local: true"},
-		{Terms{Only: []TypeName{"dog", "cat"}}, false, ""},
-		{Terms{Only: []TypeName{"dog", "cow"}}, false, "takes only dog, cow (only_types)"},
+		{Terms{}, false, Takes{}, ""},
+		{Terms{}, true, Takes{}, ""},
+		{Terms{Far: true}, false, Takes{}, ""},
+		{Terms{Has: Resources{"gpu": 2}}, false, Takes{Of: Resources{"gpu": 2}}, ""},
+		{Terms{Has: Resources{"gpu": 2}}, false, Takes{Of: Resources{"fpga": 1, "gpu": 3}},
+			"has 0 of fpga, and a child takes 1 (resources)"},
+		{Terms{Has: Resources{"gpu": 2}}, false, Takes{Of: Resources{"gpu": 3}},
+			"has 2 of gpu, and a child takes 3 (resources)"},
+		{Terms{Room: 2}, false, Takes{Each: 2}, ""},
+		{Terms{Room: 2}, false, Takes{Each: 3}, "has 2 slots, and a child takes 3 (slots)"},
+		{Terms{}, false, Takes{Each: 3}, ""},
+		{Terms{Far: true}, true, Takes{}, "is not its instance's own machine, and the agent is local: true"},
+		{Terms{Only: []TypeName{"dog", "cat"}}, false, Takes{}, ""},
+		{Terms{Only: []TypeName{"dog", "cow"}}, false, Takes{}, "takes only dog, cow (only_types)"},
 	} {
-		if got := c.terms.Refuses("cat", c.local); got != c.why {
+		if got := c.terms.Refuses("cat", c.local, c.takes); got != c.why {
 			t.Errorf("%+v, local %t: %q, want %q", c.terms, c.local, got, c.why)
 		}
 	}
@@ -49,11 +58,22 @@ func TestBounds_More(t *testing.T) {
 		{Bounds{Live: 1, InARow: 2}, free, 0, "agent_fails: 2 deaths in a row: exit status 9"},
 		{Bounds{InARow: 2}, Slots{All: 4, Taken: 4}, 0, "agent_fails: 2 deaths in a row: exit status 9"},
 		{Bounds{Live: 1, Up: 1, InARow: 2}, free, 0, "child_starting: another on big1"},
+		{Bounds{Respawn: 9, Takes: Takes{Of: Resources{"gpu": 1}}, Stocks: []Stock{{Name: "gpu", All: 2, Taken: 1}}}, free, 9, ""},
+		{Bounds{Respawn: 9, Takes: Takes{Each: 2}}, Slots{All: 4, Taken: 2}, 9, ""},
+		{Bounds{Respawn: 9, Takes: Takes{Each: 2}}, free, 9, "no_room: big1 has 3 of 4 slots taken, and a child of cat takes 2"},
+		{Bounds{Respawn: 9, Reserves: Reserves{"": {"dog"}}}, free, 9, "no_room/resource: big1 keeps its slots for a child of dog"},
+		{Bounds{Respawn: 9, Takes: Takes{Of: Resources{"gpu": 2}},
+			Stocks: []Stock{{Name: "fpga"}, {Name: "gpu", All: 2, Taken: 1, By: map[TypeName]int{"dog": 1}}}}, free, 9,
+			"no_room/resource: big1 has 1 of 2 gpu taken: 1 by dog, and a child of cat takes 2"},
+		{Bounds{Respawn: 9, Takes: Takes{Of: Resources{"gpu": 1}}, Stocks: []Stock{{Name: "gpu", All: 2, Taken: 1}},
+			Reserves: Reserves{"gpu": {"cow", "dog"}}}, free, 9, "no_room/resource: big1 keeps its gpu for a child of dog"},
+		{Bounds{Respawn: 9, Takes: Takes{Of: Resources{"gpu": 1}}, Stocks: []Stock{{Name: "gpu", All: 2, Taken: 1}},
+			Reserves: Reserves{"gpu": {"cat", "dog"}}}, free, 9, ""},
 	} {
 		if got := c.b.More(); got != c.more {
 			t.Errorf("%+v: %d more", c.b, got)
 		}
-		if got := c.b.Hit("big1", c.slots, "exit status 9"); got != c.hit {
+		if got := c.b.Hit("cat", "big1", c.slots, "exit status 9"); got != c.hit {
 			t.Errorf("%+v of %+v: %q, want %q", c.b, c.slots, got, c.hit)
 		}
 	}

@@ -1,12 +1,5 @@
 package scheduler
 
-import (
-	"cmp"
-	"fmt"
-	"maps"
-	"slices"
-)
-
 // TypeCapacity is what one type on one host can take, and what it has asked for.
 type TypeCapacity struct {
 	Room      int // lines that its children take now
@@ -52,14 +45,5 @@ func (s Slots) Full() bool { return s.Taken >= s.All }
 const toldTypes = 5
 
 func (s Slots) told(host HostName) string {
-	says := fmt.Sprintf("no_room: %s has %d of %d slots taken", host, s.Taken, s.All)
-	types := slices.SortedFunc(maps.Keys(s.By), func(a, b TypeName) int {
-		return cmp.Or(cmp.Compare(s.By[b], s.By[a]), cmp.Compare(a, b))
-	})
-	sep := ": "
-	for _, t := range types[:min(len(types), toldTypes)] {
-		says += fmt.Sprintf("%s%d by %s", sep, s.By[t], t)
-		sep = ", "
-	}
-	return says
+	return "no_room: " + Stock{All: s.All, Taken: s.Taken, By: s.By}.told(host, "slots")
 }

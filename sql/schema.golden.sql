@@ -16,7 +16,9 @@ table bellhop.agent (
   locks text[] not null default '{}'::text[],
   vars text[],
   refused jsonb not null default '{}'::jsonb,
-  pauses real[] not null default '{1,300,2,0.5}'::real[]
+  pauses real[] not null default '{1,300,2,0.5}'::real[],
+  resources jsonb not null default '{}'::jsonb,
+  slots integer not null default 1
 );
 
 table bellhop.agent_words (
@@ -209,7 +211,8 @@ table bellhop.host (
   only_names text,
   only_rjm text,
   locates boolean,
-  bounds jsonb default '{}'::jsonb
+  bounds jsonb default '{}'::jsonb,
+  resources jsonb not null default '{}'::jsonb
 );
 
 table bellhop.housekeeping (
@@ -1744,6 +1747,12 @@ CREATE OR REPLACE FUNCTION bellhop.forget_steps(job bigint, step text)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.full_fault(job bigint)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.graph(of bigint, most bigint)
  RETURNS TABLE(id bigint, key text, type text, state text, exit_code integer, error text, waiting_for text)
  LANGUAGE sql
@@ -2412,6 +2421,11 @@ CREATE OR REPLACE FUNCTION bellhop.rest_fault(pause interval, event text)
  LANGUAGE sql
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[])
+ RETURNS SETOF bigint
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.results_came()
  RETURNS trigger

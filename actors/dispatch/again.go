@@ -6,6 +6,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"bellhop/actors/message"
+	"bellhop/scheduler"
 	"bellhop/scheduler/intake"
 )
 
@@ -34,5 +35,30 @@ func (d *dispatcher) onLockedNow(m *message.LockedNow) {
 // reshape takes the setup into intake.
 func (d *dispatcher) reshape(c actor.Context) {
 	cfg := intakeConfig(d.inst)
-	d.happened(c, intake.Reshaped{Types: cfg.Types, Hosts: cfg.Hosts})
+	d.happened(c, intake.Reshaped{Types: cfg.Types, Takes: cfg.Takes, Hosts: cfg.Hosts})
+}
+
+func intakeConfig(inst *Ports) intake.Config {
+	cfg := intake.Config{ExclusiveAfter: inst.ExclusiveAfter, Cursors: inst.Cursors, RowType: inst.RowType, Warm: true,
+		Locates: inst.Locates(), LocateAgain: inst.Scan}
+	for _, a := range inst.setup().Agents {
+		cfg.Types = append(cfg.Types, a.Name)
+		if !a.Takes.Plain() {
+			if cfg.Takes == nil {
+				cfg.Takes = map[scheduler.TypeName]scheduler.Takes{}
+			}
+			cfg.Takes[a.Name] = a.Takes
+		}
+		if a.Exclusive {
+			cfg.Exclusive = append(cfg.Exclusive, a.Name)
+		}
+		if a.Locked {
+			cfg.Locked = append(cfg.Locked, a.Name)
+		}
+	}
+	for _, spec := range inst.setup().Hosts {
+		place := scheduler.Locality{Host: spec.Name, Serves: spec.Serves}
+		cfg.Hosts = append(cfg.Hosts, intake.Host{Locality: place, Takes: spec.Takes})
+	}
+	return cfg
 }

@@ -40,25 +40,6 @@ type dispatcher struct {
 	cancel    context.CancelFunc
 }
 
-func intakeConfig(inst *Ports) intake.Config {
-	cfg := intake.Config{ExclusiveAfter: inst.ExclusiveAfter, Cursors: inst.Cursors, RowType: inst.RowType, Warm: true,
-		Locates: inst.Locates(), LocateAgain: inst.Scan}
-	for _, a := range inst.setup().Agents {
-		cfg.Types = append(cfg.Types, a.Name)
-		if a.Exclusive {
-			cfg.Exclusive = append(cfg.Exclusive, a.Name)
-		}
-		if a.Locked {
-			cfg.Locked = append(cfg.Locked, a.Name)
-		}
-	}
-	for _, spec := range inst.setup().Hosts {
-		place := scheduler.Locality{Host: spec.Name, Serves: spec.Serves}
-		cfg.Hosts = append(cfg.Hosts, intake.Host{Locality: place, Takes: spec.Takes})
-	}
-	return cfg
-}
-
 func New(inst *Ports) *dispatcher {
 	return &dispatcher{inst: inst, in: intake.New(intakeConfig(inst)), running: map[scheduler.JobID]scheduler.Hold{},
 		pause: backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond),

@@ -226,7 +226,7 @@ func (s *host) describe() scheduler.HostReport {
 	slots := scheduler.Slots{All: s.spec.Slots, Taken: len(s.jobs)}
 	r := scheduler.HostReport{Name: s.spec.Name, Slots: slots.All, Taken: slots.Taken, Waiting: s.before,
 		Bounds: scheduler.BoundsOf(s.spec.Name, slots)}
-	r.Bounds.Note(s.conf.Type, s.quota.Bounds().Hit(s.spec.Name, slots, ""))
+	r.Bounds.Note(s.conf.Type, s.quota.Bounds().Hit(s.conf.Type, s.spec.Name, slots, ""))
 	return r
 }
 

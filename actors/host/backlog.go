@@ -25,12 +25,16 @@ func (s *host) yield(now time.Time) {
 			children = append(children, child)
 		}
 	}
-	y := scheduler.Yield{Waiting: s.waiting, Could: map[scheduler.TypeName]int{}, Tenants: s.tenants(children, now)}
+	y := scheduler.Yield{Waiting: s.waiting, Could: map[scheduler.TypeName]int{}, Tenants: s.tenants(children, now),
+		Stocks: s.stocks(false)}
 	for _, pool := range s.pools {
 		live, _ := pool.live()
 		y.Could[pool.Name] = s.could(pool, live, now)
 	}
 	y.Fair = s.look(y.Could)
+	if s.divided() {
+		s.needRoom(&y)
+	}
 	y.Freed, y.Free = s.preemptingFor, max(0, s.spec.Slots-s.taken())
 	heads, minReady := map[scheduler.TypeName]int{}, s.inst.setup().MinReady
 	for _, w := range s.waiting {
@@ -43,8 +47,8 @@ func (s *host) yield(now time.Time) {
 		return t.Keep(s.types[whom].start(), minReady)
 	}
 	to, made := y.Decide()
-	changed := !slices.Equal(made, s.preemptingFor)
-	s.preemptingFor = made
+	changed := !slices.Equal(made, s.preemptingFor) || !maps.EqualFunc(y.Reserves, s.reserves, slices.Equal)
+	s.preemptingFor, s.reserves = made, y.Reserves
 	for i, child := range children {
 		yields, kept := to[i] != "", time.Duration(0)
 		if yields {
@@ -61,6 +65,18 @@ func (s *host) yield(now time.Time) {
 		return
 	}
 	s.resyncSoon()
+}
+
+// needRoom tells what children of the types take, and leaves out the types for which there is room: the host was looked
+// at for the sake of others.
+func (s *host) needRoom(y *scheduler.Yield) {
+	y.Takes = map[scheduler.TypeName]scheduler.Takes{}
+	for _, pool := range s.pools {
+		y.Takes[pool.Name] = pool.Takes
+		if s.fit(pool) > 0 && !slices.Contains(s.preemptingFor, pool.Name) {
+			y.Could[pool.Name] = 0
+		}
+	}
 }
 
 // tenants are children as those see them that wait for their slots.
@@ -85,6 +101,7 @@ func (s *host) tenants(children []*childHandle, now time.Time) []scheduler.Tenan
 			Idle:   child.seat().Idle,
 			More:   more[child.pool.Name],
 			Start:  child.pool.start(),
+			Takes:  child.has,
 		}
 	}
 	return tenants

@@ -34,8 +34,9 @@ func (s *host) shared() bool {
 // capacity is a look at a pool.
 type capacity struct {
 	scheduler.TypeCapacity
-	live     int // children that hold a slot
-	freeable int // of these, such as may go to make room
+	live     int // children that hold slots
+	slots    int // that they hold
+	freeable int // of these, those of children that may go to make room
 	// Of mode exec beside other types: children with nothing to do. There is no process that would be lost: their
 	// slots are free for any type, and go to the most urgent job.
 	anybodys int
@@ -44,6 +45,7 @@ type capacity struct {
 func (s *host) capacityOf(pool *pool, shared bool, now time.Time) (p capacity) {
 	p.Pending, p.Granted = len(pool.pending), pool.granted
 	p.live, p.Coming = pool.live()
+	p.slots = pool.slots()
 	p.Spawnable = s.could(pool, p.live, now)
 	for _, child := range pool.children {
 		room, idle := child.roomLeft(), child.seat().Idle
@@ -62,7 +64,7 @@ func (s *host) capacityOf(pool *pool, shared bool, now time.Time) (p capacity) {
 			p.Busy++
 		}
 		if shared && s.lodger(child).Freeable(now) { // only other types need the slot
-			p.freeable++
+			p.freeable += child.has.Slots()
 		}
 	}
 	return p
@@ -74,14 +76,14 @@ func (s *host) ask(now time.Time) {
 	if s.asleep || s.leaving {
 		return
 	}
-	m := &message.Credits{Host: s.spec.Name, Epoch: s.epoch, PreemptingFor: s.preemptingFor}
+	m := &message.Credits{Host: s.spec.Name, Epoch: s.epoch, PreemptingFor: s.preemptingFor, Keeping: s.keeping()}
 	slots := scheduler.Slots{All: s.spec.Slots, Granted: s.grantedRoom}
-	shared, changed := s.shared(), false
+	shared := s.shared()
 	for _, pool := range s.pools {
 		pool.capacity = s.capacityOf(pool, shared, now)
-		slots.Taken += pool.capacity.live
+		slots.Taken += pool.capacity.slots
 		slots.Freeable += pool.capacity.freeable
-		slots.Short += pool.capacity.Short()
+		slots.Short += pool.capacity.Short() * pool.Takes.Slots()
 	}
 	for _, pool := range s.pools {
 		more, spawn := pool.capacity.Ask()
@@ -96,11 +98,14 @@ func (s *host) ask(now time.Time) {
 			m.Now[pool.Name] = more
 			pool.granted += more
 		}
-		changed = changed || pool.told != spawn
 		pool.spawn = spawn
 	}
+	changed := s.named(now)
+	for _, pool := range s.pools {
+		changed = changed || pool.told != pool.spawn
+	}
 	if changed { // seldom: with hundreds of types this is most of the message
-		m.Spawn = map[scheduler.TypeName]int{}
+		m.Spawn, m.Free, m.Lacking = map[scheduler.TypeName]int{}, s.free, s.lacking
 		for _, pool := range s.pools {
 			if pool.told = pool.spawn; pool.spawn > 0 {
 				m.Spawn[pool.Name] = pool.spawn

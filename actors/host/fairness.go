@@ -30,18 +30,19 @@ func (s *host) charge(now time.Time) {
 		return
 	}
 	for _, pool := range s.pools {
-		s.fair.Serve(pool.Name, pool.holding(), held)
+		_, slots := pool.holding()
+		s.fair.Serve(pool.Name, slots, held)
 	}
 }
 
-// holding is how many slots the children of a type hold.
-func (pool *pool) holding() (n int) {
+// holding is how many children of a type hold slots, and how many.
+func (pool *pool) holding() (n, slots int) {
 	for _, child := range pool.children {
 		if child.holds() {
-			n++
+			n, slots = n+1, slots+child.has.Slots()
 		}
 	}
-	return n
+	return n, slots
 }
 
 // look says what each type has and wants. nil: nothing is divided.
@@ -55,8 +56,8 @@ func (s *host) look(could map[scheduler.TypeName]int) *scheduler.Fairness {
 	}
 	all, start := make([]scheduler.Contender, len(s.pools)), time.Duration(0)
 	for i, pool := range s.pools {
-		n := pool.holding()
-		all[i] = scheduler.Contender{Type: pool.Name, Weight: pool.Weight, Slots: n, Waits: waits[pool.Name],
+		n, slots := pool.holding()
+		all[i] = scheduler.Contender{Type: pool.Name, Weight: pool.Weight, Slots: slots, Waits: waits[pool.Name],
 			More: could[pool.Name] > 0 || pool.Exec && n < len(pool.children)}
 		if n > 0 || waits[pool.Name] {
 			start = max(start, pool.start())

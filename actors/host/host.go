@@ -30,6 +30,7 @@ type host struct {
 	preemptingFor []scheduler.TypeName             // types for which enough children take no more lines
 	waits         map[scheduler.TypeName]time.Time // since when types wait of which there is no child
 	sharing
+	resources
 	asleep   bool             // before the last incarnation's processes are dead
 	leaving  bool             // leaving: nothing is taken any more
 	seats    []scheduler.Seat // of one look, kept for the next
@@ -52,6 +53,7 @@ func New(inst *Ports, spec port.HostSpec) *host {
 		s.addPool(a)
 	}
 	s.sortPools()
+	s.names = spec.Has.Names()
 	if spec.Far {
 		s.reach = scheduler.Untried()
 	}
@@ -61,7 +63,7 @@ func New(inst *Ports, spec port.HostSpec) *host {
 // served are the types that this host takes.
 func (s *host) served() (list []port.AgentType) {
 	for _, a := range s.inst.setup().Agents {
-		if s.spec.Refuses(a.Name, a.Local) == "" {
+		if s.spec.Refuses(a.Name, a.Local, a.Takes) == "" {
 			list = append(list, a)
 		}
 	}
@@ -181,12 +183,17 @@ func (s *host) forward(c actor.Context, m any) {
 
 func (s *host) onDeal(m *message.Deal, now time.Time) {
 	pool := s.types[m.Type]
+	each := 1 // the slots of a child
+	if pool != nil {
+		each = pool.Takes.Slots()
+	}
 	for _, l := range m.Lines {
 		if m.Epoch == s.epoch {
 			if l.Assigned {
-				s.grantedRoom = max(0, s.grantedRoom-1)
+				s.grantedRoom = max(0, s.grantedRoom-each)
 				if pool != nil {
 					pool.told = untold // the dispatcher has counted it down
+					s.given(pool)
 				}
 			} else if pool != nil {
 				pool.granted = max(0, pool.granted-1)

@@ -18,16 +18,6 @@ import (
 // goes back to the queue.
 const waitForChild = 2 * time.Second
 
-// taken is how many slots are.
-func (s *host) taken() int {
-	n := 0
-	for _, pool := range s.pools {
-		live, _ := pool.live()
-		n += live
-	}
-	return n
-}
-
 // could is how many more children of a type may come up beside the living ones, slots aside.
 func (s *host) could(pool *pool, live int, now time.Time) int {
 	if s.reach.Down || pool.gone {
@@ -72,16 +62,16 @@ func (s *host) grow(c actor.Context, pool *pool, now time.Time) {
 	if len(pool.pending) == 0 && !b.Shortage.Short() {
 		return
 	}
-	if b.Spare = s.spec.Slots - s.taken(); s.shared() {
+	if b.Spare = s.fit(pool); s.shared() {
 		b.Spare--
 	}
 	n, coming := pool.live()
 	worth := b.Worth()
-	if s.taken() >= s.spec.Slots { // what was dealt is what others make room for: they do that now, or never
+	if s.fit(pool) <= 0 { // what was dealt is what others make room for: they do that now, or never
 		worth = len(pool.pending) - coming
 	}
 	for ; worth > 0 && s.could(pool, n, now) > 0; worth-- {
-		if s.taken() >= s.spec.Slots {
+		if s.fit(pool) <= 0 {
 			s.makeRoom(c, pool, now) // its news will bring us back
 			break
 		}
@@ -128,7 +118,7 @@ func (s *host) spawn(c actor.Context, pool *pool, now time.Time) bool {
 			return false
 		}
 	}
-	child.state, child.wanted = scheduler.Prep, now // so it counts at once; its news will agree
+	child.state, child.wanted, child.has = scheduler.Prep, now, pool.Takes // so it counts at once; its news will agree
 	c.Send(child.pid, &want{child.reservation})
 	return true
 }
@@ -154,23 +144,25 @@ func (s *host) newChild(c actor.Context, pool *pool) *childHandle {
 
 // makeRoom frees the child that the kill rules let go, if there is one.
 func (s *host) makeRoom(c actor.Context, pool *pool, now time.Time) {
+	lacks := s.lacks(pool)
 	children := slices.Collect(maps.Values(s.children))
+	children = slices.DeleteFunc(children, func(child *childHandle) bool { return child.has.Amount(lacks) == 0 })
 	lodgers := make([]scheduler.Lodger, len(children))
 	for i, child := range children {
 		lodgers[i] = s.lodger(child)
 	}
-	if i := scheduler.MakeRoom(lodgers, pool.Name, s.short(), now); i >= 0 {
+	if i := scheduler.MakeRoom(lodgers, pool.Name, s.short(lacks), now); i >= 0 {
 		children[i].leaving = true
 		c.Send(children[i].pid, &dismiss{scheduler.StopRoom})
 	}
 }
 
-// short is how many children are missing for the lines that wait here.
-func (s *host) short() (n int) {
+// short is how much is missing of a resource for the lines that wait here; without a name: how many slots.
+func (s *host) short(lacks string) (n int) {
 	for _, pool := range s.pools {
 		if len(pool.pending) > 0 {
 			_, coming := pool.live()
-			n += max(0, len(pool.pending)-coming)
+			n += max(0, len(pool.pending)-coming) * pool.Takes.Amount(lacks)
 		}
 	}
 	return n

@@ -63,6 +63,16 @@ func (pool *pool) live() (n, coming int) {
 	return n, coming
 }
 
+// slots is how many slots its children hold.
+func (pool *pool) slots() (n int) {
+	for _, child := range pool.children {
+		if child.state.Live() {
+			n += child.has.Slots()
+		}
+	}
+	return n
+}
+
 // scaleUp is what waits for its children, after they have been given what they
 // have room for.
 func (pool *pool) scaleUp(now time.Time) scheduler.ScaleUp {
@@ -119,6 +129,7 @@ type childHandle struct {
 	pid         *actor.PID
 	reservation *lasting.Reservation
 	pool        *pool
+	has         scheduler.Takes // what it holds while it lives
 	state       scheduler.ChildState
 	since       time.Time
 	room        int
@@ -180,19 +191,21 @@ func (s *host) describe(now time.Time) scheduler.HostReport {
 	slots := scheduler.Slots{All: s.spec.Slots, Taken: s.taken(), By: map[scheduler.TypeName]int{}}
 	for _, pool := range s.pools {
 		if n, _ := pool.live(); n > 0 {
-			slots.By[pool.Name] = n
+			slots.By[pool.Name] = pool.slots()
 		}
 	}
 	r := scheduler.HostReport{Name: s.spec.Name, Slots: slots.All, Taken: slots.Taken,
 		Bounds: scheduler.BoundsOf(s.spec.Name, slots)}
+	stocks := s.stocks(true)
 	for _, pool := range s.pools {
 		r.Waiting += len(pool.pending)
 		hit := ""
-		if !pool.idle() {
+		whom, _ := s.reserves.For(pool.Name, pool.Takes)
+		if !pool.idle() || pool.Exec && whom != "" { // else an idle child takes the next line
 			live, coming := pool.live()
 			b := s.bounds(pool, live, now)
-			b.Up = live - coming
-			hit = b.Hit(s.spec.Name, slots, pool.trouble.Reason)
+			b.Up, b.Takes, b.Stocks, b.Reserves = live-coming, pool.Takes, stocks, s.reserves
+			hit = b.Hit(pool.Name, s.spec.Name, slots, pool.trouble.Reason)
 		}
 		r.Bounds.Note(pool.Name, hit)
 	}

@@ -16,6 +16,7 @@ func (s *host) reshape(c actor.Context, m *message.Reshaped, now time.Time) {
 	setup := s.inst.setup()
 	if i := slices.IndexFunc(setup.Hosts, func(h port.HostSpec) bool { return h.Name == s.spec.Name }); i >= 0 {
 		s.spec = setup.Hosts[i]
+		s.names, s.reserves = s.spec.Has.Names(), nil
 	}
 	s.types = map[scheduler.TypeName]*pool{}
 	for _, a := range s.served() {

@@ -13,11 +13,12 @@ type AgentType struct {
 	Name         scheduler.TypeName
 	Max          int // children at once over all instances; 0: as many as there are slots
 	MaxPerHost   int
-	Weight       int  // of its share of a host's slots while other types wait; 0: 1
-	Exec         bool // one process per job: an idle child has none
-	Local        bool // not on hosts that are Far
-	Exclusive    bool // nothing else runs on this instance beside it
-	Locked       bool // it says which locks all its jobs need
+	Weight       int             // of its share of a host's slots while other types wait; 0: 1
+	Takes        scheduler.Takes // what a child takes of its host
+	Exec         bool            // one process per job: an idle child has none
+	Local        bool            // not on hosts that are Far
+	Exclusive    bool            // nothing else runs on this instance beside it
+	Locked       bool            // it says which locks all its jobs need
 	Timeout      time.Duration
 	StartTimeout time.Duration
 	Retry        *scheduler.RetryPolicy // nil: Config.Retry

@@ -20,6 +20,9 @@ type (
 		PreemptingFor []scheduler.TypeName       // room is being made for these
 		Claimants     []scheduler.Claimant       // in which order types get its slots, while several wait: absolute
 		Full          bool                       // children hold all slots: Room is that of children that would go
+		Free          scheduler.Resources        // what is free besides slots: absolute, with Spawn
+		Lacking       []scheduler.TypeName       // one of these could come up, if more was free: absolute, with Spawn
+		Keeping       []scheduler.TypeName       // something that becomes free is kept for these: absolute
 	}
 	// Refunded: what an MSQ job was granted and did not use.
 	Refunded struct {
@@ -44,10 +47,14 @@ type capacity struct {
 	full                 bool                 // children hold all slots
 	ranAt                uint64               // the ring at which running children were asked last; 0: others were since
 	told                 bool                 // the host knows that some wait
+	takes                map[scheduler.TypeName]scheduler.Takes
+	free                 scheduler.Resources
+	lacking, keeping     []scheduler.TypeName
+	plainNext            bool // by turns: types that take a slot and nothing else, and others
 }
 
-func newCapacity() *capacity {
-	return &capacity{now: map[scheduler.TypeName]int{}, spawn: map[scheduler.TypeName]int{},
+func newCapacity(takes map[scheduler.TypeName]scheduler.Takes) *capacity {
+	return &capacity{takes: takes, now: map[scheduler.TypeName]int{}, spawn: map[scheduler.TypeName]int{},
 		emptyAt: map[scheduler.TypeName]uint64{}, outrankedAt: map[scheduler.TypeName]uint64{}}
 }
 
@@ -56,7 +63,7 @@ func (in *Intake) hostNames() []scheduler.HostName { return slices.Sorted(maps.K
 func (m Offered) apply(in *Intake, _ time.Time, _ *Step) {
 	c := in.capacities[m.Host]
 	if c == nil {
-		c = newCapacity()
+		c = newCapacity(in.Takes)
 		in.capacities[m.Host] = c
 	}
 	c.offer(m)
@@ -81,8 +88,9 @@ func (c *capacity) offer(m Offered) {
 	}
 	c.room += m.Room
 	c.full, c.claimants = m.Full, slices.Clone(m.Claimants)
+	c.keeping = slices.Clone(m.Keeping)
 	if m.Spawn != nil { // else it is as it was
-		c.spawn = maps.Clone(m.Spawn)
+		c.spawn, c.free, c.lacking = maps.Clone(m.Spawn), maps.Clone(m.Free), slices.Clone(m.Lacking)
 	}
 }
 
@@ -90,18 +98,20 @@ func (c *capacity) offer(m Offered) {
 func (c *capacity) refund(m Refunded) {
 	if c.epoch == m.Epoch {
 		c.now[m.Type] += m.Now
-		c.room += m.Spawn
+		c.room += m.Spawn * c.takes[m.Type].Slots()
 		c.spawn[m.Type] += m.Spawn
+		c.use(m.Type, -m.Spawn)
 	}
 }
 
 // grant takes credits for n items of a type: those of running children first.
 func (c *capacity) grant(t scheduler.TypeName, n int) (now, spawn int) {
 	now = min(n, c.now[t])
-	spawn = min(n-now, c.room)
+	spawn = max(0, min(n-now, c.space(t)))
 	c.now[t] -= now
-	c.room -= spawn
+	c.room -= spawn * c.takes[t].Slots()
 	c.spawn[t] -= spawn
+	c.use(t, spawn)
 	return now, spawn
 }
 
@@ -127,7 +137,8 @@ func (c *capacity) spend(assigned bool) (void bool) {
 // that items do not take the same slots.
 func (c *capacity) reserve(demand scheduler.Demand) {
 	if demand.Assigned {
-		c.room -= demand.Total
+		c.room -= c.cost(demand)
+		c.plainNext = !c.plainNext
 		return
 	}
 	for _, t := range demand.Types {
@@ -143,10 +154,10 @@ func (c *capacity) settle(epoch uint64, demand scheduler.Demand, used map[schedu
 	if demand.Assigned {
 		left := 0
 		if same {
-			left = demand.Total
+			left = c.cost(demand)
 		}
-		for _, n := range used {
-			left -= n
+		for t, n := range used {
+			left -= n * c.takes[t].Slots()
 		}
 		c.room = max(0, c.room+left)
 		return
@@ -169,7 +180,7 @@ func (c *capacity) turn(t scheduler.TypeName) int {
 // took notes that a type got n slots.
 func (c *capacity) took(t scheduler.TypeName, n int) {
 	if i := c.turn(t) - 1; i >= 0 {
-		c.claimants[i].At += time.Duration(n) * c.claimants[i].Line
+		c.claimants[i].At += time.Duration(n*c.takes[t].Slots()) * c.claimants[i].Line
 		scheduler.SortClaimants(c.claimants)
 	}
 }

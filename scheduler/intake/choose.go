@@ -81,11 +81,9 @@ func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can 
 	if !assigned && len(demand.Types) > 0 {
 		demand.Preemptors = in.preemptors(name, exclusive, can)
 	}
-	if assigned {
-		demand.Total = min(demand.Total, c.room)
-		if c.claimants != nil {
-			demand.Total = min(demand.Total, 1)
-		}
+	c.bound(&demand)
+	if assigned && c.claimants != nil {
+		demand.Total = min(demand.Total, 1)
 	}
 	return demand
 }
@@ -125,7 +123,7 @@ func (in *Intake) most(c *capacity, t scheduler.TypeName, assigned bool) (most, 
 	case c.now[t] > kept: // first what running children can take
 		return 0, worst
 	}
-	return min(c.spawn[t], c.room) - max(0, kept-c.now[t]), worst
+	return min(c.spawn[t], c.space(t)) - max(0, kept-c.now[t]), worst
 }
 
 // readyElsewhere reports whether another host has an idle child of the type. A
@@ -164,7 +162,8 @@ func (in *Intake) learn(demand scheduler.Demand, c *capacity, got map[scheduler.
 		clear(c.outrankedAt)
 	}
 	for _, t := range demand.Types {
-		if demand.Assigned && got[t.Type] == 0 && slices.Contains(c.preemptingFor, t.Type) {
+		awaited := slices.Contains(c.preemptingFor, t.Type) || slices.Contains(c.keeping, t.Type)
+		if demand.Assigned && got[t.Type] == 0 && awaited {
 			if in.backlog.suspected == nil {
 				in.backlog.suspected = map[scheduler.TypeName]bool{}
 			}

@@ -18,6 +18,7 @@ type Config struct {
 	Exclusive      []scheduler.TypeName // of these, the ones beside which nothing runs
 	Locked         []scheduler.TypeName // of these, the ones whose agents say which locks all their jobs need
 	ExclusiveAfter time.Duration
+	Takes          map[scheduler.TypeName]scheduler.Takes // what their children take of a host; not there: a slot
 	Hosts          []Host
 	Cursors        int                // MSQ jobs at once
 	RowType        scheduler.TypeName // there are no jobs of it while no tables are attached; empty: no such type
@@ -283,6 +284,7 @@ func (m Claimed) apply(in *Intake, now time.Time, s *Step) {
 	if m.Claim.Demand.Assigned {
 		for t, n := range used {
 			c.took(t, n)
+			c.use(t, n)
 		}
 	}
 	if n := len(s.Dispatch); n > 0 {

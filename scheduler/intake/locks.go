@@ -131,9 +131,7 @@ func (in *Intake) passDemand(who passFor, exclusive bool, can Can) scheduler.Dem
 			demand.Total += most
 		}
 	}
-	if who.assigned {
-		demand.Total = min(demand.Total, c.room)
-	}
+	c.bound(&demand)
 	return demand
 }
 

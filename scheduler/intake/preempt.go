@@ -73,6 +73,12 @@ func (in *Intake) preemptors(name scheduler.HostName, exclusive bool, can Can) (
 	return types
 }
 
+// mayWait reports whether something may wait for a host that has no room for it.
+func (in *Intake) mayWait(name scheduler.HostName, can Can) bool {
+	return len(in.preemptors(name, false, can)) > 0 ||
+		can.Running == 0 && len(in.preemptors(name, true, can)) > 0 || in.lacking(name, can)
+}
+
 // readBacklog has what waits for hosts that are full read, when that may have
 // changed.
 func (in *Intake) readBacklog(can Can, now time.Time, s *Step) {
@@ -82,7 +88,7 @@ func (in *Intake) readBacklog(can Can, now time.Time, s *Step) {
 	}
 	hosts := map[scheduler.HostName][]string{}
 	for name, c := range in.capacities {
-		if c.told || len(in.preemptors(name, false, can)) > 0 || can.Running == 0 && len(in.preemptors(name, true, can)) > 0 {
+		if c.told || in.mayWait(name, can) {
 			hosts[name] = in.locality.named[name]
 		}
 	}

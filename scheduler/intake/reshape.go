@@ -11,11 +11,13 @@ import (
 // something else. Exclusive and Locked stay as they were.
 type Reshaped struct {
 	Types []scheduler.TypeName
+	Takes map[scheduler.TypeName]scheduler.Takes
 	Hosts []Host
 }
 
 func (m Reshaped) apply(in *Intake, _ time.Time, _ *Step) {
 	in.Types = claimable(m.Types)
+	in.retake(m.Takes)
 	clear(in.takes)
 	in.locality.hosts = nil
 	for _, h := range m.Hosts {

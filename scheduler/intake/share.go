@@ -171,7 +171,7 @@ func (in *Intake) feedEqual(t scheduler.TypeName, equal, before []*msq, can Can,
 // is the type's turn.
 func (in *Intake) roomFor(name scheduler.HostName, t scheduler.TypeName, can Can) int {
 	c := in.capacities[name]
-	room := min(c.room, c.spawn[t])
+	room := min(c.space(t), c.spawn[t])
 	place := c.turn(t)
 	if c.claimants == nil || place == 0 || room <= 0 {
 		return room

@@ -87,6 +87,7 @@ type backlog struct {
 	reserved map[int]*Index          // aged jobs, by priority
 	urgent   []int                   // the priorities of reserved, in order
 	byType   map[string]int          // free slots of a type; nil: only the sum counts
+	each     map[string]int          // slots that a job of a type takes; not there: one
 	parked   map[string]*heap[place] // groups of types without a free slot; nil: the next pass looks at all of them again
 	// holds asks filters and limits about a job whose turn it is; nil: there are none.
 	holds func(*waiting) bool
@@ -353,6 +354,10 @@ func (b *backlog) pass(now time.Time, free int, start func(w *waiting, spv float
 				b.advance(behind)
 			}
 			continue
+		case b.each[w.typ] > free: // what becomes free is kept for it
+			g.stamp++
+			noRoom, free = append(noRoom, g), 0
+			continue
 		case b.holds != nil && b.holds(w):
 			b.leave(w)
 			b.enqueue(g)
@@ -364,7 +369,7 @@ func (b *backlog) pass(now time.Time, free int, start func(w *waiting, spv float
 		if b.byType != nil {
 			b.byType[w.typ]--
 		}
-		free--
+		free -= max(1, b.each[w.typ])
 		start(w, spv)
 		b.started(g, w.id)
 		b.enqueue(g)

@@ -24,6 +24,7 @@ type Estimate struct{ P50, P90 time.Time }
 type Room struct {
 	Slots int
 	Max   map[string]int // how many of a type may run at once; not there: any number
+	Each  map[string]int // how many slots a job of a type takes; not there: one
 	Rests time.Duration  // of a slot, from a job's end to the start of the next
 }
 
@@ -96,7 +97,11 @@ func play(pending []Job, coming []Coming, running []RunningJob, room Room, p Pol
 	if p.Order.waitsInSlot() {
 		p.Order = FIFO
 	}
-	s := newSimulation(p, Room{Slots: max(room.Slots, len(running))}, now)
+	taken := 0
+	for _, r := range running {
+		taken += max(1, room.Each[r.Type])
+	}
+	s := newSimulation(p, Room{Slots: max(room.Slots, taken), Each: room.Each}, now)
 	s.chooser.limit(room.Max, types(pending, coming), running)
 	at := map[ID]int{}
 	for _, r := range running {
@@ -108,7 +113,7 @@ func play(pending []Job, coming []Coming, running []RunningJob, room Room, p Pol
 		s.add(simulated{id: r.ID, Arrival: &Arrival{Type: r.Type, Locks: r.Locks, Takes: left}, started: now})
 		s.chooser.runs(r.ID, r.Locks)
 		s.held.Add(r.ID, r.Locks)
-		s.free--
+		s.free -= s.slots(r.Type)
 	}
 	all := make([]Coming, 0, len(pending)+len(coming))
 	for _, j := range pending {

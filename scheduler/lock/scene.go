@@ -25,6 +25,7 @@ type Scene struct {
 	Policy Policy
 	Slots  int
 	Max    map[string]int // how many of a type may run at once; not there: any number
+	Each   map[string]int // how many slots a job of a type takes; not there: one
 	Jobs   []Seen
 	Coming []Coming // those that are not ready yet, as far as a forecast looks at them
 	Now    time.Time
@@ -100,7 +101,7 @@ func (s Scene) Starts(of Durations) map[ID]Estimate {
 	c := s.cast()
 	p := s.Policy
 	p.Levels = c.levels
-	return Predict(c.pending, c.running, Room{Slots: s.Slots, Max: s.Max}, p, s.Now, of)
+	return Predict(c.pending, c.running, Room{Slots: s.Slots, Max: s.Max, Each: s.Each}, p, s.Now, of)
 }
 
 // Play is when jobs run, those that run now and those that are to come too, if each takes as long as told of its type.
@@ -119,7 +120,7 @@ func (s Scene) Play(takes func(typ string) time.Duration) map[ID]Span {
 	if s.Slots <= 0 {
 		return nil
 	}
-	return play(c.pending, s.Coming, c.running, Room{Slots: s.Slots, Max: s.Max}, p, s.Now, takes)
+	return play(c.pending, s.Coming, c.running, Room{Slots: s.Slots, Max: s.Max, Each: s.Each}, p, s.Now, takes)
 }
 
 // Place is where a job stands among those that wait behind the same lock, by when they start: from 1 on;

@@ -54,7 +54,8 @@ func Simulate(jobs []Arrival, room Room, p Policy) Outcome {
 	for n, i := range order {
 		j := &s.jobs[n]
 		starts[i] = j.started.Sub(begin)
-		worked, stood = worked+j.Takes, stood+j.started.Sub(j.slotted)
+		each := time.Duration(s.slots(j.Type))
+		worked, stood = worked+each*j.Takes, stood+each*j.started.Sub(j.slotted)
 	}
 	out := Was(jobs, starts, room.Slots)
 	out.Order, out.Broken = s.policy.Order, s.broken
@@ -113,10 +114,14 @@ type simulation struct {
 
 func newSimulation(p Policy, room Room, now time.Time) *simulation {
 	b := newBacklog(p, now)
+	b.each = room.Each
 	return &simulation{policy: b.Policy, free: room.Slots, rests: room.Rests, now: now, chooser: b, held: NewIndex(),
 		needed: map[int][]int{},
 		comes:  heap[due]{less: dueBefore}, ends: heap[due]{less: dueBefore}, ranks: heap[due]{less: dueBefore}}
 }
+
+// slots is how many a job of a type takes.
+func (s *simulation) slots(typ string) int { return max(1, s.chooser.each[typ]) }
 
 func (s *simulation) add(j simulated) { s.jobs = append(s.jobs, j) }
 
@@ -226,7 +231,10 @@ func (s *simulation) plain() {
 	slices.SortFunc(list, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(x.priority, y.priority), cmp.Compare(x.weight, y.weight), cmp.Compare(x.i, y.i))
 	})
-	n := min(s.free, len(list))
+	n, free := 0, s.free
+	for ; n < len(list) && s.slots(s.jobs[list[n].i].Type) <= free; n++ {
+		free -= s.slots(s.jobs[list[n].i].Type)
+	}
 	for _, r := range list[:n] {
 		s.chooser.runs(s.jobs[r.i].id, s.jobs[r.i].Locks)
 		s.start(r.i)
@@ -242,7 +250,7 @@ func (s *simulation) start(i int) {
 	j := &s.jobs[i]
 	j.slotted = s.now
 	s.waiting[i] = nil
-	s.free--
+	s.free -= s.slots(j.Type)
 	if !s.policy.Order.waitsInSlot() {
 		s.held.Add(j.id, j.Locks)
 	}
@@ -281,10 +289,12 @@ func (s *simulation) end(i int) {
 		return
 	}
 	j := &s.jobs[i]
-	if s.rests > 0 {
-		s.ends.push(due{s.now.Add(s.rests), aSlot})
-	} else {
-		s.free++
+	for range s.slots(j.Type) {
+		if s.rests > 0 {
+			s.ends.push(due{s.now.Add(s.rests), aSlot})
+		} else {
+			s.free++
+		}
 	}
 	s.held.Remove(j.id)
 	s.chooser.end(j.id)

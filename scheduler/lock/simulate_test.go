@@ -426,3 +426,20 @@ func BenchmarkPredict(b *testing.B) {
 		Predict(in.Pending, running, Room{Slots: 200}, in.Policy, epoch, of)
 	}
 }
+
+// A job that takes two slots has them when both are free: the first is kept for it.
+func TestSimulate_OfSeveralSlots(t *testing.T) {
+	t.Parallel()
+	jobs := []Arrival{
+		{Type: "small", Takes: 10 * sec},
+		{Type: "wide", At: sec, Takes: 10 * sec},
+		{Type: "small", At: 2 * sec, Takes: 10 * sec},
+	}
+	room := Room{Slots: 2, Each: map[string]int{"wide": 2}}
+	for _, order := range []Order{FIFO, Predictive, Ganeti} {
+		o := Simulate(jobs, room, policyOf(order))
+		if got := starts(o); !slices.Equal(got, []int{0, 10, 20}) || o.Utilisation < 0.66 || o.Utilisation > 0.67 {
+			t.Errorf("%s: they start at %v, and slots are used by %v", order, got, o.Utilisation)
+		}
+	}
+}

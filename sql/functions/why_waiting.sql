@@ -114,11 +114,13 @@ begin
              and exists (select from busy b where b.instance = p.id and b.msq is not null and b.type = agent and b.host = p.name)
              then format('%s (%s), %s', p.id, p.instance, p.queries) end, null),
        (10, 'no_room', case when hit.code = 'no_room' then hit.says end, null),
-       (11, 'child_starting/first', case when hit.code = 'child_starting' then coalesce(
+       (11, 'no_room/resource', case when hit.code = 'no_room/resource' then hit.says end, null),
+       (12, 'child_starting/first', case when hit.code = 'child_starting' then coalesce(
              (select format('%s on %s%s', c.name, c.host, bellhop.since(c.since)) from bellhop.child c
                where c.instance = p.id and c.host = p.name and c.type = agent and c.state in ('PREP', 'SPAWNED', 'RUNNING') order by c.since limit 1), hit.says) end, null),
-       (12, null, format('host %s of instance %s, with %s of %s slots taken', p.name, p.id,
-              (select count(*) from bellhop.child c where c.instance = p.id and c.host = p.name and c.state not in ('FREE', 'FAIL')), p.slots), null)
+       (13, null, format('host %s of instance %s, with %s of %s slots taken', p.name, p.id,
+              (select coalesce(sum(coalesce(x.slots, 1)), 0) from bellhop.child c left join bellhop.agent x on x.instance = c.instance and x.type = c.type
+                where c.instance = p.id and c.host = p.name and c.state not in ('FREE', 'FAIL')), p.slots), null)
      ) r (rung, cause, words, detail) where r.words is not null order by r.rung limit 1) r
    group by r.rung, r.cause order by r.rung desc limit 1;
 
@@ -132,7 +134,7 @@ begin
     args := jsonb_build_object('place', quote_literal(hindrance.run_on), 'locate', substr(detail, length(hindrance.run_on) + 1), 'there', (
       select ' There are: ' || string_agg(distinct h.name, ', ') || '.' from bellhop.host h join bellhop.instance i on i.id = h.instance where i.state = 'live'));
   end if;
-  if cause = 'no_room' then
+  if cause in ('no_room', 'no_room/resource') then
     args := args || jsonb_build_object('children', (
       select ' ' || string_agg(x.words, '; ') || '.' from (
         select format('%s on %s is %s%s for %s%s', c.name, c.host, c.state, coalesce(' (job ' || c.job || ')', ''), date_trunc('second', clock_timestamp() - c.since),

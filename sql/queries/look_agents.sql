@@ -1,5 +1,5 @@
 -- The agents of live instances. Index: instance_live.
-select a.instance, a.type, a.mode, a.dialect, a.command, a.max, a.max_per_host, a.trouble, a.vars
+select a.instance, a.type, a.mode, a.dialect, a.command, a.max, a.max_per_host, a.slots, a.resources, a.trouble, a.vars
   from bellhop.instance i
   join bellhop.agent a on a.instance = i.id
  where i.state = 'live'

@@ -38,9 +38,14 @@ func drawFleet(t *rapid.T) fleet {
 		f.agents = append(f.agents, Agent{Type: string(typ), Mode: "warm", Dialect: "auto", Command: "x", Exclusive: typ == "alone",
 			Local: seldom(t, "local"), Max: rapid.IntRange(0, 3).Draw(t, "max"), MaxPerHost: rapid.IntRange(0, 2).Draw(t, "per host")})
 	}
+	if seldom(t, "a takes a resource") {
+		f.agents[0].Takes.Of = scheduler.Resources{"gpu": rapid.IntRange(1, 2).Draw(t, "gpu")}
+	}
+	f.agents[1].Takes.Each = rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "slots of b")
 	for n := range rapid.IntRange(1, 3).Draw(t, "hosts") {
 		h := Host{Name: fmt.Sprint("h", n), Slots: rapid.IntRange(0, 6).Draw(t, "slots"), Serves: []string{fmt.Sprintf("disk:%d*", n%2)}}
 		h.Far = seldom(t, "far")
+		h.Room, h.Has = h.Slots, scheduler.Resources{"gpu": rapid.IntRange(0, 5).Draw(t, "gpus")}
 		h.Only = rapid.SampledFrom([][]scheduler.TypeName{nil, nil, nil, {"a"}, {"b", "alone"}}).Draw(t, "only types")
 		h.Takes = rapid.SampledFrom([]*scheduler.Only{nil, nil, nil, nil, {Priorities: []int{3}}, {Names: "^urg"}, {Names: "^x$", Priorities: []int{-5, 0}}}).Draw(t, "takes")
 		f.hosts = append(f.hosts, h)
@@ -70,18 +75,21 @@ func drawFleet(t *rapid.T) fleet {
 // bounds are those of a type on a host, and which of them it has hit.
 func (f *fleet) bounds(h Host, a Agent) (b scheduler.Bounds, slots scheduler.Slots, hit string) {
 	slots.All = h.Slots
-	b = scheduler.Bounds{PerHost: a.MaxPerHost, Max: a.Max, Part: a.Max}
+	b = scheduler.Bounds{PerHost: a.MaxPerHost, Max: a.Max, Part: a.Max, Takes: a.Takes}
+	gpus := scheduler.Stock{Name: "gpu", All: h.Has["gpu"]}
 	for name, pools := range f.pools {
 		b.All += pools[a.Type].live
-		for _, p := range pools {
+		for _, other := range f.agents {
 			if string(name) == h.Name {
-				slots.Taken += p.live
+				slots.Taken += pools[other.Type].live * other.Takes.Slots()
+				gpus.Taken += pools[other.Type].live * other.Takes.Of["gpu"]
 			}
 		}
 	}
+	b.Stocks = []scheduler.Stock{gpus}
 	p := f.pools[scheduler.HostName(h.Name)][a.Type]
 	if b.Live, b.Respawn = p.live, p.respawn; p.idle == 0 {
-		hit = b.Hit(scheduler.HostName(h.Name), slots, "why")
+		hit = b.Hit(scheduler.TypeName(a.Type), scheduler.HostName(h.Name), slots, "why")
 	}
 	return b, slots, hit
 }
@@ -89,8 +97,10 @@ func (f *fleet) bounds(h Host, a Agent) (b scheduler.Bounds, slots scheduler.Slo
 // claims are all that the tree asks for, until it comes to rest.
 func (f *fleet) claims(names []scheduler.RunOn) (all []scheduler.Demand, draining bool) {
 	cfg := intake.Config{ExclusiveAfter: time.Minute, Cursors: f.queries}
+	cfg.Takes = map[scheduler.TypeName]scheduler.Takes{}
 	now := time.Unix(1000, 0)
 	for _, a := range f.agents {
+		cfg.Takes[scheduler.TypeName(a.Type)] = a.Takes
 		if cfg.Types = append(cfg.Types, scheduler.TypeName(a.Type)); a.Exclusive {
 			cfg.Exclusive = append(cfg.Exclusive, scheduler.TypeName(a.Type))
 		}
@@ -148,9 +158,13 @@ func (f *fleet) offer(h Host) intake.Offered {
 	for _, a := range f.agents {
 		b, slots, _ := f.bounds(h, a)
 		m.Room, m.Full = slots.Ask(), slots.Full()
-		if typ := scheduler.TypeName(a.Type); h.Refuses(typ, a.Local) == "" {
+		if typ := scheduler.TypeName(a.Type); h.Refuses(typ, a.Local, a.Takes) == "" {
 			p := f.pools[m.Host][a.Type]
 			m.Now[typ], m.Spawn[typ] = scheduler.TypeCapacity{Room: p.idle, Idle: p.idle, Spawnable: b.More()}.Ask()
+			m.Free = scheduler.Resources{"gpu": b.Stocks[0].Ask(0)}
+			if len(a.Takes.Of) > 0 {
+				m.Spawn[typ] = min(m.Spawn[typ], a.Takes.Within(m.Spawn[typ], m.Free))
+			}
 		}
 	}
 	return m

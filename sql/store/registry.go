@@ -59,6 +59,7 @@ type Host struct {
 type Agent struct {
 	Type, Mode, Dialect, Command string
 	Max, MaxPerHost              int
+	Takes                        scheduler.Takes        // what a child takes of its host
 	Local                        bool                   // not on hosts that are far
 	Exclusive                    bool                   // nothing else runs on the instance beside it
 	Retry                        *scheduler.RetryPolicy // nil: scheduler.DefaultRetry
@@ -130,14 +131,15 @@ func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
 		}
 		if _, err := tx.Exec(ctx, publishHostSQL, id, h.Name, h.Slots, h.Serves,
 			cmp.Or(string(h.State), string(scheduler.HostUp)), h.Far,
-			sql.ListOrNull(only.Priorities), sql.OrNull(only.Names), sql.OrNull(only.RJM), h.Locates); err != nil {
+			sql.ListOrNull(only.Priorities), sql.OrNull(only.Names), sql.OrNull(only.RJM), h.Locates,
+			amounts(h.Has)); err != nil {
 			return err
 		}
 	}
 	for _, a := range i.Agents {
 		refused := map[string]string{} // by host
 		for _, h := range i.Hosts {
-			if why := h.Refuses(scheduler.TypeName(a.Type), a.Local); why != "" {
+			if why := h.Refuses(scheduler.TypeName(a.Type), a.Local, a.Takes); why != "" {
 				refused[h.Name] = why
 			}
 		}
@@ -148,11 +150,20 @@ func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
 		pauses := []float64{retry.First.Seconds(), retry.Most.Seconds(), retry.Factor, retry.Jitter}
 		if _, err := tx.Exec(ctx, publishAgentSQL, id, a.Type, a.Mode, a.Dialect, a.Command, a.Max, a.MaxPerHost, "{}",
 			a.Local, a.Exclusive, max(retry.Attempts, 1), sql.ListOrEmpty(a.Locks), sql.ListOrEmpty(a.Vars), refused,
-			pauses, sql.OrNull(a.Share.Text()), sql.ListOrNull(a.Share.Parts())); err != nil {
+			pauses, amounts(a.Takes.Of), a.Takes.Slots(), sql.OrNull(a.Share.Text()),
+			sql.ListOrNull(a.Share.Parts())); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// amounts are resources as the database has them.
+func amounts(r scheduler.Resources) scheduler.Resources {
+	if r == nil {
+		return scheduler.Resources{}
+	}
+	return r
 }
 
 // Beat says that the instance lives, and rings its own heartbeat channel so

@@ -84,16 +84,16 @@ func TestWhyWaiting_EveryReason(t *testing.T) {
 	full := scheduler.Slots{All: 4, Taken: 4}
 	e.hits(full, "", "cat")
 	why("", "'cat'")
-	e.hits(full, scheduler.Bounds{}.Hit("local", full, ""), "cat")
+	e.hits(full, scheduler.Bounds{}.Hit("cat", "local", full, ""), "cat")
 	why("no_room", "'cat'")
 	why("no_room", "'cat', 'disk:4'")
 	free := scheduler.Slots{All: 4}
 	for hit, want := range map[string]string{
-		scheduler.Bounds{Max: 1, Part: 1, All: 1, Respawn: 1}.Hit("local", free, ""): "no_room",
-		scheduler.Bounds{PerHost: 1, Live: 1, Respawn: 1}.Hit("local", free, ""):     "no_room",
-		scheduler.Bounds{Live: 1}.Hit("local", free, ""):                             "child_starting",
-		scheduler.Bounds{InARow: 2}.Hit("local", free, "no such file: a"):            "agent_fails: local: 2 deaths in a row: no such file: a",
-		scheduler.Bounds{Respawn: 1}.Hit("local", free, ""):                          "",
+		scheduler.Bounds{Max: 1, Part: 1, All: 1, Respawn: 1}.Hit("cat", "local", free, ""): "no_room",
+		scheduler.Bounds{PerHost: 1, Live: 1, Respawn: 1}.Hit("cat", "local", free, ""):     "no_room",
+		scheduler.Bounds{Live: 1}.Hit("cat", "local", free, ""):                             "child_starting",
+		scheduler.Bounds{InARow: 2}.Hit("cat", "local", free, "no such file: a"):            "agent_fails: local: 2 deaths in a row: no such file: a",
+		scheduler.Bounds{Respawn: 1}.Hit("cat", "local", free, ""):                          "",
 	} {
 		e.hits(free, hit, "cat")
 		why(want, "'cat'")

@@ -128,29 +128,34 @@ type LogRow struct {
 // HostRow is a host of a live instance, with how many processes it has and how
 // many of them work.
 type HostRow struct {
-	Instance int64    `json:"instance"`
-	Name     string   `json:"name"`
-	Slots    int      `json:"slots"`
-	Serves   []string `json:"serves"`
-	State    string   `json:"state"`   // up, connecting or down
-	Trouble  *string  `json:"trouble"` // why it is down
-	Locates  bool     `json:"locates"` // its instance asks a query where the host of a key is
-	Children int      `json:"children"`
-	Running  int      `json:"running"`
+	Instance int64  `json:"instance"`
+	Name     string `json:"name"`
+	Slots    int    `json:"slots"`
+	// Resources are what it has besides slots.
+	Resources scheduler.Resources `json:"resources"`
+	Serves    []string            `json:"serves"`
+	State     string              `json:"state"`   // up, connecting or down
+	Trouble   *string             `json:"trouble"` // why it is down
+	Locates   bool                `json:"locates"` // its instance asks a query where the host of a key is
+	Taken     int                 `json:"taken"`   // slots, by children
+	Children  int                 `json:"children"`
+	Running   int                 `json:"running"`
 }
 
 // AgentRow is an agent of a live instance. Trouble says, by host, why no child
 // of it comes up there.
 type AgentRow struct {
-	Instance   int64              `json:"instance"`
-	Type       scheduler.TypeName `json:"type"`
-	Mode       string             `json:"mode"` // warm or exec
-	Dialect    string             `json:"dialect"`
-	Command    string             `json:"command"`
-	Max        int                `json:"max"`
-	MaxPerHost int                `json:"max_per_host"`
-	Trouble    json.RawMessage    `json:"trouble"`
-	Vars       []string           `json:"vars"` // names and patterns of the job vars that it takes; nil: not told
+	Instance   int64               `json:"instance"`
+	Type       scheduler.TypeName  `json:"type"`
+	Mode       string              `json:"mode"` // warm or exec
+	Dialect    string              `json:"dialect"`
+	Command    string              `json:"command"`
+	Max        int                 `json:"max"`
+	MaxPerHost int                 `json:"max_per_host"`
+	Slots      int                 `json:"slots"`     // of its host, that a child takes
+	Resources  scheduler.Resources `json:"resources"` // that a child takes of its host
+	Trouble    json.RawMessage     `json:"trouble"`
+	Vars       []string            `json:"vars"` // names and patterns of the job vars that it takes; nil: not told
 }
 
 // ChildRow is a child as its instance last told of it.

@@ -69,7 +69,7 @@ func (l Look) scene(ctx context.Context, most, besides int, mine scheduler.JobID
 	if err != nil {
 		return s, err
 	}
-	s.Slots, s.Max = room.Slots, room.Max
+	s.Slots, s.Max, s.Each = room.Slots, room.Max, room.Each
 	beside, err := collect[BesideRow](ctx, l.db, "read jobs without locks", lookBesideSQL, besides)
 	if err != nil {
 		return s, err
@@ -99,16 +99,22 @@ func (l Look) scene(ctx context.Context, most, besides int, mine scheduler.JobID
 
 // Room is where live instances' jobs run.
 func (l Look) Room(ctx context.Context) (lock.Room, error) {
-	room := lock.Room{Max: map[string]int{}}
+	room := lock.Room{Max: map[string]int{}, Each: map[string]int{}}
 	rows, err := collect[struct {
 		Type string
-		Most int
+		Most *int // nil: any number
+		Each int  // slots that a job takes
 	}](ctx, l.db, "read how many jobs may run", lookRoomSQL)
 	for _, r := range rows {
-		if r.Type == "" {
-			room.Slots = r.Most
-		} else {
-			room.Max[r.Type] = r.Most
+		switch {
+		case r.Type == "":
+			room.Slots = *r.Most
+			continue
+		case r.Most != nil:
+			room.Max[r.Type] = *r.Most
+		}
+		if r.Each > 1 {
+			room.Each[r.Type] = r.Each
 		}
 	}
 	return room, err

@@ -189,8 +189,9 @@ func (d *overviewData) lanes(f fleet, children []view.ChildRow) {
 				}
 			}
 		}
+		more := max(0, h.Taken-h.Children) // of children that take several slots
 		l.HostRow.Children = live
-		l.Free = max(0, h.Slots-live)
+		l.Free = max(0, h.Slots-live-more)
 		d.Children += live
 		d.Lanes = append(d.Lanes, l)
 	}

@@ -64,11 +64,11 @@ var rows = []string{
 
 // later is the same of what migrations after the baseline have made.
 var later = []string{
-	`agent (instance, type, mode, dialect, command, max, max_per_host, vars, refused)
-	 values (1, left($S, 120), 'warm', 'classic', $T, 2, 2, array[$T], jsonb_build_object($S, $T))
-	 on conflict (instance, type) do update set vars = excluded.vars, refused = excluded.refused`,
-	`host (instance, name, slots, bounds) values (1, $S, 4, jsonb_build_object('', $T))
-	 on conflict (instance, name) do update set bounds = excluded.bounds`,
+	`agent (instance, type, mode, dialect, command, max, max_per_host, vars, refused, resources)
+	 values (1, left($S, 120), 'warm', 'classic', $T, 2, 2, array[$T], jsonb_build_object($S, $T), jsonb_build_object($S, 1))
+	 on conflict (instance, type) do update set vars = excluded.vars, refused = excluded.refused, resources = excluded.resources`,
+	`host (instance, name, slots, bounds, resources) values (1, $S, 4, jsonb_build_object('', $T), jsonb_build_object($S, 1))
+	 on conflict (instance, name) do update set bounds = excluded.bounds, resources = excluded.resources`,
 	`loss (instance, name, was, server, gone, again) values (1, $T, $T, $T, 1, 1)`,
 	`sensor_place values ('nightly', jsonb_build_object('x', $T), $T, now())`,
 	`notice_gone values ($T, now())`,

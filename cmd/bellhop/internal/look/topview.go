@@ -126,7 +126,8 @@ func (v topView) head(n tally, width int) string {
 func (v topView) hostTable(barWidth int) cli.Table {
 	t := cli.Table{Header: []string{"HOST", "SLOTS", "FULL", "RUNNING"}}
 	for _, h := range v.Hosts {
-		t.Add(h.Name, fmt.Sprintf("%d/%d", h.Children, h.Slots), bar(h.Children, h.Slots, barWidth), h.Running)
+		taken := max(h.Taken, h.Children)
+		t.Add(h.Name, fmt.Sprintf("%d/%d", taken, h.Slots), bar(taken, h.Slots, barWidth), h.Running)
 	}
 	return t
 }

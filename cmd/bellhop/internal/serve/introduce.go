@@ -47,7 +47,7 @@ func introduce(c config.Config, here string) (store.Instance, error) {
 	}
 	for _, a := range c.Agents {
 		me.Agents = append(me.Agents, store.Agent{Type: string(a.Type), Mode: string(a.Mode), Dialect: string(a.Dialect),
-			Command: shownCommand(a), Max: a.Max, MaxPerHost: a.MaxPerHost,
+			Command: shownCommand(a), Max: a.Max, MaxPerHost: a.MaxPerHost, Takes: a.Takes(),
 			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Retry: a.Retry, Locks: a.Locks,
 			Share: a.Share, Vars: a.Vars})
 	}

@@ -223,6 +223,7 @@ func agentTypes(c config.Config) []port.AgentType {
 	var list []port.AgentType
 	for _, a := range c.Agents {
 		list = append(list, port.AgentType{Name: a.Type, Max: a.Max, MaxPerHost: a.MaxPerHost, Weight: a.Weight,
+			Takes: a.Takes(),
 			Exec:  string(a.Mode) == string(agents.ModeExec) || a.Dialect == config.DialectFOSSology,
 			Local: a.FOSSology.Local, Exclusive: a.FOSSology.Exclusive, Locked: len(a.Locks) > 0,
 			Timeout: a.Timeout, StartTimeout: c.Limits.StartTimeout, Retry: a.Retry})

@@ -37,7 +37,7 @@ func spawnOn(ctx context.Context, l *agents.Launcher, c config.Config, h config.
 	}
 	for _, a := range c.Agents {
 		switch {
-		case h.Terms().Refuses(a.Type, a.FOSSology.Local) != "":
+		case h.Terms().Refuses(a.Type, a.FOSSology.Local, a.Takes()) != "":
 			continue
 		case a.Mode == config.ModeEngine:
 			continue
