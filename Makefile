@@ -68,6 +68,8 @@ lint: ## format, vet, staticcheck, and no line of Go over 120 characters
 	@$(GO) vet ./...
 	@cd bench && $(GO) vet ./...
 	@cd e2e/containers && $(GO) vet ./...
+	@cd deploy && $(GO) vet ./...
+	@cd deploy/dist && $(GO) vet ./...
 	@$(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 .PHONY: vuln
@@ -112,6 +114,10 @@ cross: ## build and vet for the other systems: macOS, Linux on arm64, Windows (d
 .PHONY: dist
 dist: ## what a release is made of, to dist/ (ONLY=linux/amd64: for one platform; KEY=FILE signs it): docs/install.md
 	@cd deploy/dist && $(GO) run . -root ../.. -to ../../dist $(if $(ONLY),-only $(ONLY)) $(if $(KEY),-key $(KEY))
+
+.PHONY: dist-test
+dist-test: ## make releases, and install, upgrade and remove them from their files (minutes; needs root, mmdebstrap, docker)
+	@$(WITH_POSTGRES) cd deploy/dist && $(GO) test -count=1 -timeout 40m -json . | (cd ../.. && $(GO) run ./scripts/tally)
 
 .PHONY: rename
 rename: ## give the module another path, everywhere: MODULE=github.com/you/bellhop
