@@ -40,7 +40,7 @@ func packageLives(t *testing.T, k kind) {
 	if !strings.Contains(said, "installed, not started. Next:") {
 		t.Errorf("the installation says: %s", said)
 	}
-	for _, path := range []string{"/usr/share/man/man1/bellhop.1.gz", "/usr/share/bash-completion/completions/bellhop",
+	for _, path := range []string{"/usr/share/man/man1/bellhop.1", "/usr/share/bash-completion/completions/bellhop",
 		"/usr/lib/systemd/system/bellhop.service", "/usr/share/doc/bellhop/copyright"} {
 		if !m.has(path) {
 			t.Errorf("there is no %s", path)
@@ -60,8 +60,8 @@ func packageLives(t *testing.T, k kind) {
 	if by := m.run("cat /tmp/by"); by != "bellhop\n" {
 		t.Errorf("the job ran as %q", by)
 	}
-	if page := get(t, "http://"+address+"/jobs/1"); !strings.Contains(page, "it works") {
-		t.Errorf("the page of the job does not show what it said:\n%.2000s", page)
+	if page := get(t, "http://"+address+"/jobs/1"); !strings.Contains(page, `<span class="state succeeded">`) {
+		t.Errorf("the page of the job does not show that it succeeded:\n%.2000s", page)
 	}
 
 	before := m.run("bellhop version")
