@@ -1,6 +1,5 @@
--- Rows that may not start yet get the state that says so. The WHEN keeps the function away from ordinary rows. AFTER,
--- not BEFORE: a BEFORE ROW trigger, even one whose WHEN is never true, makes COPY insert row by row. Nothing depends on
--- it: a claim tests held and run_at themselves.
+-- Rows that may not start yet get the state that says so. The WHEN keeps the function away from ordinary rows.
+-- Nothing depends on it: a claim tests held and run_at themselves.
 -- Grant: none
 create or replace function bellhop.arrange() returns trigger
 language plpgsql

@@ -4,12 +4,11 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -53,25 +52,33 @@ func boot(t *testing.T, packages ...string) *machine {
 	}
 	var said strings.Builder
 	c := m.first("/lib/systemd/systemd", "--log-target=null")
+	// The machine goes when its stdin is closed, which a test does that ends in any way.
+	c = exec.Command("sh", append([]string{"-c", `"$@" </dev/null & read _; kill -9 $!; wait`, "sh"}, c.Args...)...)
 	c.Stdout, c.Stderr = &said, &said
+	life, err := c.StdinPipe()
+	must(t, err)
 	must(t, c.Start())
 	t.Cleanup(func() {
-		_ = c.Process.Signal(syscall.SIGKILL)
-		_ = c.Wait() // killed
+		_ = life.Close()
+		_ = c.Wait() // its child was killed
 		if t.Failed() {
 			t.Logf("the machine said:\n%s", said.String())
 		}
 	})
 	pgtest.Eventually(t, patience, "systemd is up", func() bool {
-		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", c.Process.Pid))
-		m.init = strings.TrimSpace(string(children))
-		if m.init == "" {
+		if m.init = child(child(strconv.Itoa(c.Process.Pid))); m.init == "" {
 			return false
 		}
 		state, _ := m.try("systemctl is-system-running")
 		return strings.Contains(state, "running") || strings.Contains(state, "degraded")
 	})
 	return m
+}
+
+// child is the one child of a process; empty: it has none.
+func child(pid string) string {
+	list, _ := os.ReadFile(filepath.Join("/proc", pid, "task", pid, "children")) // none: the process has ended
+	return strings.TrimSpace(string(list))
 }
 
 // first runs a command as the first process of the machine.
@@ -92,8 +99,8 @@ func system(t *testing.T, packages []string) string {
 		return path
 	}
 	list := strings.Join(append([]string{"systemd-sysv", "passwd"}, packages...), ",")
-	c := exec.Command("mmdebstrap", "--variant=essential", "--quiet", "--include="+list, "--dpkgopt=force-unsafe-io", suite,
-		path+".new.tar")
+	c := exec.Command("mmdebstrap", "--variant=essential", "--quiet", "--include="+list,
+		"--dpkgopt=force-unsafe-io", suite, path+".new.tar")
 	if out, err := c.CombinedOutput(); err != nil {
 		_ = os.Remove(path + ".new.tar")
 		t.Skipf("SKIPPED: packages are not installed: mmdebstrap cannot get Debian here: %v: %s", err, out)
@@ -106,8 +113,8 @@ func system(t *testing.T, packages []string) string {
 func (m *machine) try(command string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	c := exec.CommandContext(ctx, "nsenter", "--target", m.init, "--mount", "--pid", "--ipc", "--uts", "--root", "--wd", "sh",
-		"-c", command)
+	c := exec.CommandContext(ctx, "nsenter", "--target", m.init, "--mount", "--pid", "--ipc", "--uts", "--root", "--wd",
+		"sh", "-c", command)
 	c.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/root"}
 	out, err := c.CombinedOutput()
 	return string(out), err
