@@ -37,7 +37,7 @@ func (l *teller) book(job *agent.Job[string], fence int64) error {
 		if _, err := tx.Exec(ctx, "insert into entry (job, item, amount) values ($1, $2, 5), ($1, $2, -5)", job.ID, job.Item["n"]); err != nil {
 			return err
 		}
-		end := *job
+		end := agent.Job[string]{Line: job.Line}
 		end.Fence = fence
 		switch {
 		case job.Item != nil:
