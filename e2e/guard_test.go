@@ -178,13 +178,19 @@ func TestGuard_CancelOfAJobWhoseGuardDied(t *testing.T) {
 	}
 }
 
-// TestGuard_KilledByItsOwnAgent: nothing is counted, so it is the pauses that
-// keep it from running again and again at once.
+// TestGuard_KilledByItsOwnAgent: the pauses keep it from running again and again at once, and the third death ends it,
+// also if the first two come within a moment. A retry begins the count anew, and not the pauses.
 func TestGuard_KilledByItsOwnAgent(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	e.serve(agents("type: a, command: [" + e.worker("agent", `date +%s%N >> $DIR/began; kill -9 $PPID; sleep 1000`) + "]"))
 	id := e.insert("type, max_attempts", "a", 1)
+	j := e.waitState(id, "quarantined")
+	runs := len(e.lines("began"))
+	if runs != 3 || j.Attempt != 1 || !strings.HasPrefix(j.Error, "kills_guard: 3 times") {
+		t.Fatalf("it has run %d times, in attempt %d, and its error is %q", runs, j.Attempt, j.Error)
+	}
+	e.ok("retry", fmt.Sprint(id))
 	pgtest.Eventually(t, patience, "it has run four times", func() bool { return len(e.lines("began")) >= 4 })
 	var began []time.Time
 	for _, text := range e.lines("began") {
@@ -201,9 +207,6 @@ func TestGuard_KilledByItsOwnAgent(t *testing.T) {
 	}
 	e.cancel(id, "--now")
 	e.waitState(id, "cancelled")
-	if n := value[int](e, "select deaths from bellhop.jobqueue where id = $1", id); n != 0 {
-		t.Errorf("%d deaths are counted", n)
-	}
 }
 
 // TestSSH_AGuardThatWasKilledThere: before anything begins on the host again,

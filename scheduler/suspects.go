@@ -1,6 +1,9 @@
 package scheduler
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // GuardDeaths is how many times a line may take the guard of its agent down with
 // it (its agent kills its parent, say).
@@ -18,7 +21,7 @@ func (l *Line) ID() LineID { return LineID{l.Claim.Job, l.Item} }
 // Suspects are the lines that agents were working on when their guard died. One guard has many agents, so it is
 // unknown at first which of them killed it. From then on each of them runs under a guard of its own: the next death
 // names its killer, and takes no neighbour along. If guards of different lines die together, no line is suspected:
-// an operator, or the system, has killed them.
+// an operator, or the system, has killed them. One line that takes two guards along within a moment is suspected.
 //
 // The zero value suspects nothing. It is used by one goroutine at a time.
 type Suspects struct {
@@ -51,7 +54,7 @@ func (s *Suspects) Died(guard int, line LineID, now time.Time) (deaths int) {
 	s.forget(now)
 	raised := 1
 	switch {
-	case guard != s.last.guard && now.Sub(s.last.at) < diedTogether:
+	case guard != s.last.guard && now.Sub(s.last.at) < diedTogether && !slices.Equal(s.last.lines, []LineID{line}):
 		for _, other := range s.last.lines {
 			was := s.lines[other]
 			was.deaths = max(0, was.deaths-1)

@@ -22,6 +22,7 @@ func TestSuspects(t *testing.T) {
 	}{
 		{"one that does it three times", []death{{1, 7, long, 1}, {2, 7, long, 2}, {3, 7, long, 3}}},
 		{"its neighbour is suspected once", []death{{1, 7, long, 1}, {1, 8, 0, 1}, {2, 7, long, 2}, {3, 7, long, 3}}},
+		{"one that does it twice within a moment", []death{{1, 7, long, 1}, {2, 7, diedTogether - 1, 2}, {3, 7, long, 3}}},
 		{"guards that die together name nobody", []death{{1, 7, long, 1}, {2, 8, diedTogether - 1, 0}, {3, 7, long, 1}, {4, 8, long, 1}}},
 		{"nor the third time", []death{{1, 7, long, 1}, {2, 7, long, 2}, {3, 8, long, 1}, {4, 7, 0, 2}, {5, 7, long, 3}}},
 		{"after its end it begins anew", []death{{1, 7, long, 1}, {2, 7, long, 2}, {3, 7, long, 3}, {4, 7, long, 1}}},
