@@ -309,34 +309,45 @@ func (r *reader) env(to *map[string]string) func(node, string) {
 	return r.pairs(to, "env: {LANG: C.UTF-8}")
 }
 
+// named reads names and what they stand for, each name once, and returns how many names there are. what and example
+// are for the error of a value that is no map.
+func (r *reader) named(n node, at, what, example string, do func(key node, name string, value node)) int {
+	m, ok := n.(ast.MapNode)
+	if !ok {
+		r.problem(n, "write it like "+example, "%s must hold names and %s, not %s", at, what, kind(n))
+		return 0
+	}
+	lines := map[string]int{}
+	for it := m.MapRange(); it.Next(); {
+		name, ok := r.key(it.Key(), at)
+		if !ok {
+			continue
+		}
+		if first := lines[name]; first > 0 {
+			r.problem(it.Key(), "", "duplicate key %q%s, first on line %d", name, in(at), first)
+			continue
+		}
+		lines[name], _ = position(it.Key())
+		do(it.Key(), name, r.resolve(it.Value()))
+	}
+	return len(lines)
+}
+
 // pairs reads names and values.
 func (r *reader) pairs(to *map[string]string, example string) func(node, string) {
 	return func(n node, at string) {
-		m, ok := n.(ast.MapNode)
-		if !ok {
-			r.problem(n, "write it like "+example, "%s must hold names and values, not %s", at, kind(n))
-			return
-		}
-		vars, lines := map[string]string{}, map[string]int{}
-		for it := m.MapRange(); it.Next(); {
-			name, ok := r.key(it.Key(), at)
-			if !ok {
-				continue
-			}
-			if first := lines[name]; first > 0 {
-				r.problem(it.Key(), "", "duplicate key %q%s, first on line %d", name, in(at), first)
-				continue
-			}
-			lines[name], _ = position(it.Key())
+		vars := map[string]string{}
+		r.named(n, at, "values", example, func(key node, name string, value node) {
 			if name == "" || strings.ContainsAny(name, "=\x00") {
-				r.problem(it.Key(), "", "%s: %q is not a valid name of a variable: it is empty, or holds = or a zero byte", at, name)
+				r.problem(key, "", "%s: %q is not a valid name of a variable: it is empty, or holds = or a zero byte", at, name)
 			}
-			if value := r.resolve(it.Value()); value != nil {
-				if s, ok := r.written(value, join(at, name)); ok {
-					vars[name] = s
-				}
+			if value == nil {
+				return
 			}
-		}
+			if s, ok := r.written(value, join(at, name)); ok {
+				vars[name] = s
+			}
+		})
 		*to = vars
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-
 	"bellhop/scheduler"
 )
 
@@ -23,48 +21,38 @@ var resourceName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,62}$`)
 // resources reads names and amounts, each of at least so much.
 func (r *reader) resources(to *scheduler.Resources, least int) func(node, string) {
 	return func(n node, at string) {
-		m, ok := n.(ast.MapNode)
-		if !ok {
-			r.problem(n, "write it like resources: {gpu: 2}", "%s must hold names and amounts, not %s", at, kind(n))
-			return
-		}
-		all, lines := scheduler.Resources{}, map[string]int{}
-		for it := m.MapRange(); it.Next(); {
-			name, ok := r.key(it.Key(), at)
-			if !ok {
-				continue
-			}
-			if first := lines[name]; first > 0 {
-				r.problem(it.Key(), "", "duplicate key %q%s, first on line %d", name, in(at), first)
-				continue
-			}
-			lines[name], _ = position(it.Key())
+		all := scheduler.Resources{}
+		names := r.named(n, at, "amounts", "resources: {gpu: 2}", func(key node, name string, value node) {
 			if hint := wrongResource(name); hint != "" {
-				r.problem(it.Key(), hint, "%s: %q is not a valid name of a resource", at, name)
-				continue
+				r.problem(key, hint, "%s: %q is not a valid name of a resource", at, name)
+			} else if amount, ok := r.amount(key, name, value, at, least); ok {
+				all[name] = amount
 			}
-			amount := math.MinInt
-			value := r.resolve(it.Value())
-			if value == nil {
-				r.problem(it.Key(), "write it like {"+name+": 2}", "%s has no value", join(at, name))
-				continue
-			}
-			if r.count(&amount)(value, join(at, name)); amount == math.MinInt { // that was told
-				continue
-			}
-			if amount < least || amount > amountMost {
-				r.problem(value, fmt.Sprintf("write a number from %d to %d", least, amountMost), "%s is %d", join(at, name), amount)
-				continue
-			}
-			all[name] = amount
-		}
-		if len(lines) > resourcesMost {
-			r.problem(n, "", "%s has %d names: %d are the most", at, len(lines), resourcesMost)
+		})
+		if names > resourcesMost {
+			r.problem(n, "", "%s has %d names: %d are the most", at, names, resourcesMost)
 		}
 		if len(all) > 0 {
 			*to = all
 		}
 	}
+}
+
+// amount reads how much of a resource there is, or is taken.
+func (r *reader) amount(key node, name string, value node, at string, least int) (amount int, ok bool) {
+	if value == nil {
+		r.problem(key, "write it like {"+name+": 2}", "%s has no value", join(at, name))
+		return 0, false
+	}
+	amount = math.MinInt
+	if r.count(&amount)(value, join(at, name)); amount == math.MinInt { // that was told
+		return 0, false
+	}
+	if amount < least || amount > amountMost {
+		r.problem(value, fmt.Sprintf("write a number from %d to %d", least, amountMost), "%s is %d", join(at, name), amount)
+		return 0, false
+	}
+	return amount, true
 }
 
 // wrongResource is what to do about a name that no resource may have; empty: it may be one.
