@@ -69,6 +69,10 @@ func TestBounds_More(t *testing.T) {
 			Reserves: Reserves{"gpu": {"cow", "dog"}}}, free, 9, "no_room/resource: big1 keeps its gpu for a child of dog"},
 		{Bounds{Respawn: 9, Takes: Takes{Of: Resources{"gpu": 1}}, Stocks: []Stock{{Name: "gpu", All: 2, Taken: 1}},
 			Reserves: Reserves{"gpu": {"cat", "dog"}}}, free, 9, ""},
+		// A reload took gpus away while children held them: only a child that takes one lacks it.
+		{Bounds{Respawn: 9, Stocks: []Stock{{Name: "gpu", Taken: 1}}}, free, 9, ""},
+		{Bounds{Respawn: 9, Takes: Takes{Of: Resources{"gpu": 1}}, Stocks: []Stock{{Name: "gpu", Taken: 1}}}, free, 9,
+			"no_room/resource: big1 has 1 of 0 gpu taken, and a child of cat takes 1"},
 	} {
 		if got := c.b.More(); got != c.more {
 			t.Errorf("%+v: %d more", c.b, got)

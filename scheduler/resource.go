@@ -62,10 +62,11 @@ func (s Stock) Left() int { return s.All - s.Taken }
 // Ask is how much may be asked for; own: what children of the type itself hold that may go.
 func (s Stock) Ask(own int) int { return max(0, s.All-s.Taken+s.Freeable-own-s.Short) }
 
-// Lacks names the first resource of which too little is left for a child; none, and false: it finds enough.
+// Lacks names the first resource of which too little is left for a child; none, and false: it finds enough. A host that
+// has less than its children hold, after a reload, lacks nothing for a child that takes none of it.
 func (t Takes) Lacks(stocks []Stock) (s Stock, lacks bool) {
 	for _, s := range stocks {
-		if s.Left() < t.Of[s.Name] {
+		if each := t.Of[s.Name]; each > 0 && s.Left() < each {
 			return s, true
 		}
 	}
