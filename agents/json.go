@@ -60,6 +60,7 @@ type jsonMessage struct {
 	Step      json.RawMessage `json:"step"`
 	Sleep     json.RawMessage `json:"sleep"`
 	Await     json.RawMessage `json:"await"`
+	KeepLocks json.RawMessage `json:"keep_locks"` // of sleep and await: true or false
 }
 
 // jsonVersion is what an agent has to greet with.

@@ -200,6 +200,29 @@ func TestSteps_AJobThatRestsIsCancelled(t *testing.T) {
 	e.waitState(id, "cancelled")
 }
 
+// A job that keeps its locks while it rests is the only one that has them until its next run ends; of one that does not
+// keep them they are free.
+func TestSteps_AJobThatRestsKeepsItsLocks(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	e.serve(e.stepping(3))
+	rest := func(args, lock string) (id, other int64) {
+		t.Helper()
+		id = e.insert("type, args, locks", "step", args, []string{lock})
+		e.because(id, "awaits_event/ever")
+		return id, e.insert("type, args, locks", "step", "do it", []string{lock})
+	}
+	_, other := rest(`await paid`, "free:1=exclusive")
+	e.waitState(other, "succeeded")
+
+	keeps, other := rest(`say {"await":{"event":"sent"},"keep_locks":true}`, "kept:1=exclusive")
+	e.because(other, "lock_held")
+	has(t, e.ok("explain", strconv.FormatInt(keeps, 10)), "It keeps its locks.")
+	has(t, e.logged(keeps), `it awaits event "sent" and keeps its locks, and this does not count as an attempt`)
+	e.ok("cancel", strconv.FormatInt(keeps, 10))
+	e.waitState(other, "succeeded")
+}
+
 // What cannot be kept, or awaited, fails the attempt, and says why, and what to write.
 func TestSteps_WhatCannotBeIsTold(t *testing.T) {
 	t.Parallel()
@@ -228,6 +251,7 @@ func TestSteps_WhatCannotBeIsTold(t *testing.T) {
 		`say {"await":{"event":"two\nlines"}}`:     "an event has a name of 1 to 190 characters on one line",
 		`say {"await":{"event":"x","timeout":-1}}`: "the timeout of",
 		`say {"sleep":1,"await":{"event":"x"}}`:    "write one of them",
+		`say {"sleep":1,"keep_locks":"yes"}`:       `"keep_locks" is "\"yes\"", and neither true nor false`,
 	} {
 		j := e.waitState(e.insert("type, args, max_attempts", "step", args, 1), "failed")
 		has(t, j.Error, want)

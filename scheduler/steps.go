@@ -36,16 +36,22 @@ type SavedStep struct {
 type Resting struct {
 	Event string        // that the job awaits; empty: it sleeps
 	Pause time.Duration // at most so long; 0: for as long as it takes, until the event comes
+	// KeepLocks: no other job gets the job's locks until its next run has ended.
+	KeepLocks bool
 }
 
 func (r Resting) String() string {
+	keeps := ""
+	if r.KeepLocks {
+		keeps = " and keeps its locks"
+	}
 	switch {
 	case r.Event == "":
-		return "sleeps for " + r.Pause.String()
+		return "sleeps for " + r.Pause.String() + keeps
 	case r.Pause == 0:
-		return "awaits event " + strconv.Quote(r.Event)
+		return "awaits event " + strconv.Quote(r.Event) + keeps
 	}
-	return fmt.Sprintf("awaits event %q for at most %s", r.Event, r.Pause)
+	return fmt.Sprintf("awaits event %q for at most %s%s", r.Event, r.Pause, keeps)
 }
 
 // eventName is what an event may be called: the same as in bellhop.rest_fault.

@@ -353,7 +353,8 @@ table bellhop.lock_grant (
   mode text not null,
   instance bigint,
   since timestamp with time zone not null default clock_timestamp(),
-  until timestamp with time zone
+  until timestamp with time zone,
+  rests boolean not null default false
 );
 
 table bellhop.lock_reserved (
@@ -1141,6 +1142,7 @@ CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id)
 CREATE INDEX jobqueue_shared ON bellhop.jobqueue USING btree (type, COALESCE(run_on, ''::text), priority, share, id) WHERE ((share IS NOT NULL) AND (state = 'ready'::text) AND (NOT held) AND (locks IS NULL));
 CREATE INDEX jobqueue_taken ON bellhop.jobqueue USING btree (instance) WHERE (state = ANY (ARRAY['assigned'::text, 'running'::text]));
 CREATE INDEX jobqueue_unparked ON bellhop.jobqueue USING btree (id) WHERE ((state = 'ready'::text) AND held);
+CREATE INDEX lock_grant_rests ON bellhop.lock_grant USING btree (job) WHERE rests;
 CREATE INDEX log_job ON bellhop.log USING btree (job, id);
 CREATE INDEX loss_unseen ON bellhop.loss USING btree (id) WHERE (seen_at IS NULL);
 CREATE INDEX notice_open ON bellhop.notice USING btree (next_at) WHERE (status = 'waiting'::text);
@@ -2411,7 +2413,7 @@ CREATE OR REPLACE FUNCTION bellhop.resolve(jobs bigint[], sure boolean, OUT read
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off';
 
-CREATE OR REPLACE FUNCTION bellhop.rest(j bellhop.jobqueue, until timestamp with time zone, event text)
+CREATE OR REPLACE FUNCTION bellhop.rest(j bellhop.jobqueue, until timestamp with time zone, event text, keep boolean DEFAULT false)
  RETURNS text
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
@@ -2422,7 +2424,7 @@ CREATE OR REPLACE FUNCTION bellhop.rest_fault(pause interval, event text)
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[])
+CREATE OR REPLACE FUNCTION bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[], keeps boolean[] DEFAULT '{}'::boolean[])
  RETURNS SETOF bigint
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';

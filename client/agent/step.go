@@ -16,6 +16,8 @@ var ErrTimedOut = errors.New("the event has not come in time")
 type Rest struct {
 	Event string        // that the job awaits; empty: it sleeps
 	Pause time.Duration // at most so long; 0: until the event comes
+	// KeepLocks: no other job gets this one's locks meanwhile. [KeepLocks] sets it.
+	KeepLocks bool
 }
 
 func (r *Rest) Error() string {
@@ -27,14 +29,36 @@ func (r *Rest) Error() string {
 
 // message is how the run ends, in the json dialect.
 func (r *Rest) message() any {
+	m := map[string]any{}
+	if r.KeepLocks {
+		m["keep_locks"] = true
+	}
 	if r.Event == "" {
-		return map[string]string{"sleep": r.Pause.String()}
+		m["sleep"] = r.Pause.String()
+		return m
 	}
 	await := map[string]string{"event": r.Event}
 	if r.Pause != 0 {
 		await["timeout"] = r.Pause.String()
 	}
-	return map[string]any{"await": await}
+	m["await"] = await
+	return m
+}
+
+// KeepLocks has the job keep its locks while it rests, if err is one of [Job.Sleep] or [Job.Await]. Any other error is
+// returned as it is. Jobs that want the same locks wait for as long as the job rests, and runs once more.
+//
+//	if err := job.Sleep(10 * time.Minute); err != nil {
+//		return agent.KeepLocks(err)
+//	}
+func KeepLocks(err error) error {
+	var rest *Rest
+	if errors.As(err, &rest) {
+		keeps := *rest
+		keeps.KeepLocks = true
+		return &keeps
+	}
+	return err
 }
 
 // Step does a part of a job's work once: what do gives is kept, as JSON, before Step returns. A later run of the job

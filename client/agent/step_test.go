@@ -82,6 +82,31 @@ func TestStep_AnotherKindIsAnError(t *testing.T) {
 	}
 }
 
+// A handler says that the job keeps its locks while it rests. Any other error stays what it is.
+func TestKeepLocks_IsSaid(t *testing.T) {
+	t.Parallel()
+	other := errors.New("other")
+	if agent.KeepLocks(nil) != nil || agent.KeepLocks(other) != other {
+		t.Error("another error has changed")
+	}
+	for want, rest := range map[string]func(job *agent.Job[string]) error{
+		`{"keep_locks":true,"sleep":"1h0m0s"}`: func(job *agent.Job[string]) error { return job.Sleep(time.Hour) },
+		`{"await":{"event":"paid.1"},"keep_locks":true}`: func(job *agent.Job[string]) error {
+			_, err := job.Await("paid.1", 0)
+			return err
+		},
+	} {
+		k := start(t, func(_ context.Context, job *agent.Job[string]) error { return agent.KeepLocks(rest(job)) })
+		if _, err := io.WriteString(k.in, `{"id":7,"attempt":1,"fence":3,"args":""}`+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got := k.line(); got != want {
+			t.Errorf("it says %s, want %s", got, want)
+		}
+		k.end()
+	}
+}
+
 // Law: a step's function has returned before it is kept, and Step returns when it is.
 func TestRun_SaysItsSteps(t *testing.T) {
 	t.Parallel()

@@ -18,6 +18,7 @@ type stepsSaid struct {
 		Event   string `json:"event"`
 		Timeout string `json:"timeout"`
 	} `json:"await"`
+	KeepLocks bool `json:"keep_locks"`
 }
 
 // hearSteps notes that a step is kept, or that the run ends and goes on later.
@@ -28,10 +29,10 @@ func (r *Result) hearSteps(said []byte) int {
 	case m.Step != nil:
 		return kept
 	case m.Sleep != "":
-		r.Rest = &agent.Rest{}
+		r.Rest = &agent.Rest{KeepLocks: m.KeepLocks}
 		r.Rest.Pause, _ = time.ParseDuration(m.Sleep)
 	case m.Await != nil:
-		r.Rest = &agent.Rest{Event: m.Await.Event}
+		r.Rest = &agent.Rest{Event: m.Await.Event, KeepLocks: m.KeepLocks}
 		r.Rest.Pause, _ = time.ParseDuration(m.Await.Timeout)
 	default:
 		return 0

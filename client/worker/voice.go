@@ -246,7 +246,7 @@ func wishes(ev *scheduler.ChildEvent, verdict agent.Verdict) {
 		}
 	}
 	if r := verdict.Rest; r != nil {
-		rest := scheduler.Resting{Event: r.Event, Pause: r.Pause}
+		rest := scheduler.Resting{Event: r.Event, Pause: r.Pause, KeepLocks: r.KeepLocks}
 		switch err := rest.Check(); {
 		case err != nil:
 			ev.Message, ev.ExitCode = "agent.Rest: "+err.Error(), max(1, ev.ExitCode)

@@ -60,6 +60,10 @@ begin
       perform pg_notify('bellhop', '');
     end if;
   end if;
+  -- Locks that jobs kept while they rested: another probe of such an index.
+  if (select true from bellhop.lock_grant g where g.rests limit 1) and exists (select from bellhop.lock_grant g where g.rests and g.job = any (ids)) then
+    perform pg_notify('bellhop', 'locks');
+  end if;
   -- No job waits for another: this is all that it costs where there are no graphs.
   if ids = '{}' or not exists (select from bellhop.dependency d where not d.met) then
     return refilled;

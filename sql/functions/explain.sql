@@ -81,6 +81,7 @@ begin
            when j.waiting_for like e'awaits\\_event: %' then case when isfinite(j.run_at) then 'awaits_event' else 'awaits_event/ever' end
            when j.waiting_for like 'no_resources: %' then 'no_resources' else 'scheduled' end,
       jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'since', r.since, 'event', r.event,
+        'keeps', (select ' It keeps its locks.' from bellhop.lock_grant g where g.job = j.id and g.fence = j.fence and g.rests limit 1),
         'quoted', case when r.event ~ '^[A-Za-z0-9_.:/@%+-]+$' then r.event else '''' || replace(r.event, '''', e'''\\''''') || '''' end,
         'attempt', j.attempt, 'most', j.max_attempts, 'at', coalesce(nullif(to_char(j.run_at, 'YYYY-MM-DD HH24:MI:SSOF'), ''), j.run_at::text), 'error', coalesce(j.error, 'no reason was given'), 'in',
         case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));

@@ -3,14 +3,14 @@
 
 -- lock: the locks that jobs hold now, one row for each. name: * is every name of the level, ? an unknown one; mode
 -- slot: a place within a limit. A job on an engine keeps its locks while its watcher changes and no instance has the
--- job.
+-- job, and so does a job that rests and said that it keeps them.
 create or replace view bellhop.lock as
   select g.level, g.name, g.mode, g.job, g.fence, j.instance, g.since
     from bellhop.lock_grant g
    cross join lateral ( -- the limit makes it one probe for each, whatever the statistics say
      select j.instance from bellhop.jobqueue j
       where j.id = g.job and j.fence = g.fence
-        and (j.state in ('assigned', 'running') or j.state in ('ready', 'held') and exists (
+        and (j.state in ('assigned', 'running') or g.rests and j.state in ('scheduled', 'ready', 'held') or j.state in ('ready', 'held') and exists (
                select from bellhop.engine_job e where e.job = j.id and e.state in ('submitting', 'running') and e.attempt = j.attempt + 1)) limit 1) j
    where g.mode not in ('turn', 'kept');
 
@@ -202,7 +202,7 @@ begin
                                 and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
                                                 when 'kept' then j.state = 'ready' and not j.held
                                                                  and exists (select from bellhop.lock_reserved r where r.job = j.id)
-                                                else j.state in ('assigned', 'running')
+                                                else j.state in ('assigned', 'running') or g.rests and j.state in ('scheduled', 'ready', 'held')
                                                      -- it runs on an engine, and its next watcher is to come
                                                      or j.state in ('ready', 'held') and exists (select from bellhop.engine_job e
                                                                   where e.job = j.id and e.state in ('submitting', 'running') and e.attempt = j.attempt + 1) end))

@@ -113,10 +113,11 @@ end
 $$;
 
 -- rest: this run of the job ends now, and counts as no attempt; the job runs again at a time, or when the event comes
--- (NULL: it sleeps). The caller has locked the row. A job that is asked to stop is over instead. Returns its state.
--- Guard: an event that is emitted meanwhile is found by look_for_events. Index: the primary keys.
+-- (NULL: it sleeps). keep: its locks stay its own until then. The caller has locked the row. A job that is asked to stop
+-- is over instead. Returns its state.
+-- Guard: an event that is emitted meanwhile is found by look_for_events. Index: the primary keys; lock_grant is small.
 -- Grant: scheduler
-create or replace function bellhop.rest(j bellhop.jobqueue, until timestamptz, event text) returns text
+create or replace function bellhop.rest(j bellhop.jobqueue, until timestamptz, event text, keep boolean default false) returns text
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
@@ -144,6 +145,9 @@ begin
          error = case now_is when 'failed' then 'killed: by ' || j.killed_by else q.error end,
          waiting_for = case when now_is = 'scheduled' then coalesce('awaits_event: ' || rest.event, 'sleeps') end
    where q.id = j.id;
+  if rest.keep and now_is in ('scheduled', 'ready') then
+    update bellhop.lock_grant g set rests = true where g.job = j.id and g.fence = j.fence and g.until is null and g.level <> 'filter';
+  end if;
   if now_is in ('cancelled', 'failed') then
     perform bellhop.ended(array[j.id]);
     perform pg_notify('bellhop_over', j.id::text);
@@ -202,10 +206,10 @@ end
 $$;
 
 -- rest_runs: runs of an instance's jobs end now and go on later, as their agents have said: after so many ms, or when the
--- event comes (0 ms: for as long as it takes). A job that cannot rest has failed. Returns the jobs that were this
--- instance's under these fences. Index: the primary keys.
+-- event comes (0 ms: for as long as it takes). keeps: which of them keep their locks. A job that cannot rest has failed.
+-- Returns the jobs that were this instance's under these fences. Index: the primary keys.
 -- Grant: scheduler
-create or replace function bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[]) returns setof bigint
+create or replace function bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[], keeps boolean[] default '{}') returns setof bigint
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
@@ -215,8 +219,8 @@ declare
   fault text;
 begin
   for o in
-    select u.id, u.fence, nullif(u.ms, 0) * interval '1 ms' as pause, u.event
-      from unnest(jobs, fences, pauses, events) as u (id, fence, ms, event)
+    select u.id, u.fence, nullif(u.ms, 0) * interval '1 ms' as pause, u.event, coalesce(u.keep, false) as keep
+      from unnest(jobs, fences, pauses, events, keeps) as u (id, fence, ms, event, keep)
      order by u.id
   loop
     select q.* into j from bellhop.jobqueue q
@@ -227,7 +231,7 @@ begin
       fault := 'for how long the job sleeps is not said';
     end if;
     if fault is null then
-      perform bellhop.rest(j, coalesce(clock_timestamp() + o.pause, 'infinity'), o.event);
+      perform bellhop.rest(j, coalesce(clock_timestamp() + o.pause, 'infinity'), o.event, o.keep);
     else
       perform bellhop.end_run(j, 'failed', null, fault, interval '-1 s');
     end if;

@@ -27,7 +27,13 @@ with picked as materialized (
     from taken t
     join unnest($5::bigint[], $6::text[], $7::text[], $8::text[], $9::bigint[]) as w (job, level, name, mode, ms) on w.job = t.id
   on conflict (level, name, job) do update
-     set fence = excluded.fence, mode = excluded.mode, instance = excluded.instance, since = clock_timestamp(), until = excluded.until
+     set fence = excluded.fence, mode = excluded.mode, instance = excluded.instance, until = excluded.until, rests = false,
+         since = case when lock_grant.rests then lock_grant.since else clock_timestamp() end
+), kept as ( -- and what it asked for in a run that kept its locks
+  update bellhop.lock_grant g set fence = t.fence, instance = $1, rests = false
+    from taken t
+   where g.job = t.id and g.rests
+     and not exists (select from unnest($5::bigint[], $6::text[], $7::text[]) as w (job, level, name) where w.job = g.job and w.level = g.level and w.name = g.name)
 )
 select j.id, j.fence, j.attempt, j.priority, coalesce(($10::text[])[array_position($3::bigint[], j.id)], j.type), j.args, j.msq, j.repeat, coalesce(j.key, ''), coalesce(j.vars::text, ''),
        coalesce(j.traceparent, ''), coalesce(extract(epoch from j.timeout) * 1000, 0)::bigint, case when j.own_attempts then -j.max_attempts else j.max_attempts end, j.deaths,

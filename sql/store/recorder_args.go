@@ -83,7 +83,8 @@ func restArgs(me scheduler.InstanceID, records []scheduler.Record) []any {
 	ids, fences := claims(records)
 	return []any{int64(me), ids, fences,
 		column(records, func(r *scheduler.Record) int64 { return r.Rest.Pause.Milliseconds() }),
-		column(records, func(r *scheduler.Record) *string { return textOrNull(r.Rest.Event) })}
+		column(records, func(r *scheduler.Record) *string { return textOrNull(r.Rest.Event) }),
+		column(records, func(r *scheduler.Record) bool { return r.Rest.KeepLocks })}
 }
 
 func textOrNull(s string) *string {
