@@ -90,6 +90,10 @@ bench: ## measure speed and memory beside yardsticks of the same run (FULL=1: th
 torture: ## every kind of harm, on servers of its own, held against every promise (MINUTES=5)
 	@$(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && bin/bellhop torture --minutes $(or $(MINUTES),5)
 
+.PHONY: limits
+limits: ## limits of memory and processors, in an emulated machine (half a minute)
+	@GO=$(GO) scripts/limits
+
 .PHONY: older
 older: ## binaries of earlier commits beside the present one, and back (minutes of building)
 	@$(WITH_POSTGRES) BELLHOP_OLDER=1 $(GO) test -v -count=1 -timeout 60m -run TestOlder ./e2e/failover

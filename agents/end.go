@@ -15,6 +15,7 @@ type end struct {
 	lost   bool // the guard died before it could tell
 	guard  int  // which one
 	line   *LineError
+	memory int64 // that it might take, in bytes
 }
 
 // exitCode is 0…255, and 128+n for signal n, as a shell has it.
@@ -59,6 +60,8 @@ func (e end) String() string {
 		return "killed: its guard was told to end"
 	case e.reason == guard.Ordered && e.status.Signal() == syscall.SIGKILL: // else it was about to end by itself
 		return "killed on order"
+	case e.reason == guard.OverMemory:
+		return "killed: it took more memory than the " + sizeOf(e.memory) + " that it may (agents[].memory)"
 	case e.status.Signaled():
 		return fmt.Sprintf("killed by signal %d (%s)", int(e.status.Signal()), e.status.Signal())
 	}

@@ -17,7 +17,14 @@ func (p *Process) begin(r guard.Request, w wires) (*guarded, error) {
 	at := childRef{child: p.child, far: p.launcher.farOf(p.host), alone: p.alone()}
 	r.OneStream = w.oneStream
 	if way == nil {
-		return p.launcher.start(at, r, w, p.leaseLeft)
+		g, err := p.launcher.start(at, r, w, p.leaseLeft)
+		if err == nil && !g.limited {
+			p.launcher.unlimited.note(p.spec.Type, p.host, "its guard may not divide its cgroup: bellhop doctor says why")
+		}
+		return g, err
+	}
+	if p.spec.limited() {
+		p.launcher.unlimited.note(p.spec.Type, p.host, "agents on hosts with connect are not limited")
 	}
 	var g *guarded
 	err := way.open(context.Background(), func() (err error) {

@@ -40,6 +40,8 @@ type guarded struct {
 	linkFD  int
 	readers sync.WaitGroup     // of the streams, and the writer of stdin
 	far     scheduler.HostName // the other host that the agent is on; empty: this machine
+	memory  int64              // bytes that the agent takes at most
+	limited bool               // as its request asks
 
 	mu       sync.Mutex // linkFD is written to, and the guard's pid used, under mu only
 	closed   bool
@@ -217,6 +219,7 @@ func (g *guarded) handshake(request guard.Request) error {
 	default:
 		return execError(orElse(request.Path, "the agent's program on host "+string(g.far)), syscall.Errno(r.Value))
 	}
+	g.memory, g.limited = int64(request.Memory)<<10, r.Reason != guard.Unlimited
 	g.runs(int(r.Value))
 	return g.link.SetDeadline(time.Time{})
 }
@@ -327,7 +330,7 @@ func (g *guarded) wait() end {
 	if r.Reason == guard.LineLost {
 		return end{status: syscall.WaitStatus(syscall.SIGKILL), reason: r.Reason, line: &LineError{g.far, message}}
 	}
-	return end{status: syscall.WaitStatus(r.Value), reason: r.Reason}
+	return end{status: syscall.WaitStatus(r.Value), reason: r.Reason, memory: g.memory}
 }
 
 // ended is how an agent of this machine ended, for all that its guard said.
@@ -337,7 +340,7 @@ func (g *guarded) ended(r guard.Report, err error) end {
 		g.shared.fallen()
 		return end{status: syscall.WaitStatus(syscall.SIGKILL), lost: true, guard: g.shared.pid}
 	}
-	return end{status: syscall.WaitStatus(r.Value), reason: r.Reason}
+	return end{status: syscall.WaitStatus(r.Value), reason: r.Reason, memory: g.memory}
 }
 
 // agentDead looks at the agent itself; what it left behind may live on.

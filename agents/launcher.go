@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,7 @@ type Launcher struct {
 	howFar    func(scheduler.HowFar)
 	result    int
 	locks     func(scheduler.LockAsk, func(scheduler.LockAnswer))
+	unlimited limitless
 	steps     func(context.Context, scheduler.Claim, scheduler.SavedStep) error // nil: none are kept
 	versions  versions
 	database  func() Database
@@ -64,6 +66,7 @@ func NewLauncher(c Config) *Launcher {
 		attached:  c.Attached,
 		heir:      c.Heir,
 		versions:  versions{trouble: c.Trouble},
+		unlimited: limitless{tell: c.Unlimited},
 	}
 	if len(c.Guard) > 0 {
 		l.guardPath, l.guardArgs = c.Guard[0], c.Guard[1:]
@@ -228,5 +231,6 @@ func (l *Launcher) request(
 		return guard.Request{}, err
 	}
 	return guard.Request{Path: path, Argv: argv, Env: env, Dir: s.WorkDir,
-		DropUser: who.drop, UID: who.uid, GID: who.gid, Groups: who.groups}, nil
+		DropUser: who.drop, UID: who.uid, GID: who.gid, Groups: who.groups,
+		Memory: uint32(s.Memory >> 10), CPU: uint32(math.Round(s.CPU * 1000))}, nil
 }

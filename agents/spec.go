@@ -47,6 +47,8 @@ type Spec struct {
 	Ends         scheduler.Ends    // of mode exec: exit codes that are no failures
 	FOSSology    *FOSSology        // with DialectFOSSology; nil: the defaults
 	Engine       *EngineCommands   // its jobs run elsewhere; nil: in children
+	Memory       int64             // bytes that a child takes at most, with what descends from it; 0: as much as there is
+	CPU          float64           // the same of CPU time, in processors
 }
 
 // alone reports whether each line has a process of its own.
@@ -90,6 +92,8 @@ type Config struct {
 	// Steps keeps what a run has done, and returns when that is committed; an error fails the run. ctx ends with the
 	// agent. nil: no steps are kept.
 	Steps func(ctx context.Context, of scheduler.Claim, step scheduler.SavedStep) error
+	// Unlimited gets a type once for each host that does not let it be limited, and why.
+	Unlimited func(typ scheduler.TypeName, host scheduler.HostName, why string)
 	// Trouble gets why a type cannot be used on a host, and an empty text when
 	// that has passed. It must not block.
 	Trouble func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account)

@@ -65,6 +65,8 @@ type Agent struct {
 	MaxPerHost int                    // children at once on one host; 0: no limit of its own
 	Slots      int                    // that a child takes of its host, 1 …
 	Resources  scheduler.Resources    // that a child holds of its host, besides slots
+	Memory     int64                  // bytes that a child takes at most, with what descends from it; 0: no limit
+	CPU        float64                // the same in processors; 0: no limit
 	Weight     int                    // of its share of a host's slots while other types wait, 1 … scheduler.MostWeight
 	Env        map[string]string      // besides PATH, HOME, LANG, TMPDIR
 	Vars       []string               // names, or path.Match patterns, of job vars it takes
@@ -128,6 +130,7 @@ func (r *reader) agents(n node, at string, to *[]Agent) {
 			lines[a.Type], _ = position(given["type"])
 		}
 		r.noteUses(given, at, a.Mode, len(*to))
+		r.noteLimits(given, at, a.Mode)
 		*to = append(*to, a)
 	})
 }
@@ -147,6 +150,8 @@ func (r *reader) agentFields(a *Agent) []field {
 		{name: "max_per_host", read: r.count(&a.MaxPerHost)},
 		{name: "slots", read: r.slots(&a.Slots)},
 		{name: "resources", read: r.resources(&a.Resources, 1)},
+		{name: "memory", read: r.memory(&a.Memory)},
+		{name: "cpu", read: r.cpu(&a.CPU)},
 		{name: "weight", read: r.weight(&a.Weight)},
 		{name: "env", read: r.env(&a.Env)},
 		{name: "vars", read: r.words(&a.Vars, "[USERID]", r.checkVar)},

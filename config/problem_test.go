@@ -43,7 +43,7 @@ foo: 1
 			`3:5: unknown key "comand" in agents[0]; did you mean "command"?`,
 			`4:5: unknown key "typ" in agents[1]; did you mean "type"?`,
 			`6:5: unknown key "max-per-host" in agents[1]; did you mean "max_per_host"?`,
-			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, slots, resources, weight, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, share, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits`,
+			`7:5: unknown key "cwd" in agents[1]; known are type, command, mode, dialect, max, max_per_host, slots, resources, memory, cpu, weight, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, share, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits`,
 		},
 	},
 	{
@@ -116,6 +116,27 @@ agents:
 			"5:51: agents[2].slots is 0; write 1 or more",
 			"6:51: agents[3].slots is -1; write 0 or more",
 			"7:68: agents[4].slots: the jobs of an engine take nothing of a host; leave it out, or limit them with max",
+		},
+	},
+	{
+		"limits of what a child takes",
+		`agents:
+  - {type: a, command: [x], memory: 512}
+  - {type: b, command: [x], memory: 2 XB, cpu: lots}
+  - {type: c, command: [x], memory: 3kB, cpu: 0.001}
+  - {type: d, command: [x], memory: 999999999999TB, cpu: 1025}
+  - {type: e, command: [x], mode: engine, engine: slurm, memory: 1GB, cpu: 1}
+`,
+		[]string{
+			`2:37: agents[0].memory is "512", and no size; write it like 512MB or 2GB`,
+			`3:37: agents[1].memory is "2 XB", and no size; write it like 512MB or 2GB`,
+			"3:48: agents[1].cpu must be a number, not a string",
+			"4:37: agents[2].memory is 3kB: it is 1MB to 2TB; write it like 512MB or 2GB",
+			"4:47: agents[2].cpu is 0.001: it is 0, or 0.01 to 1024",
+			"5:37: agents[3].memory is 999999999999TB: it is 1MB to 2TB; write it like 512MB or 2GB",
+			"5:58: agents[3].cpu is 1025: it is 0 to 1024",
+			"6:66: agents[4].memory: the jobs of an engine take nothing of a host; leave it out, and tell the engine by options",
+			"6:76: agents[4].cpu: the jobs of an engine take nothing of a host; leave it out, and tell the engine by options",
 		},
 	},
 	{

@@ -122,7 +122,7 @@ hosts: *h
 		"an alias of itself",
 		"agents: &a [*a]\n",
 		[]string{
-			"1:12: agents[0] must hold keys and values, not a list; its keys are type, command, mode, dialect, max, max_per_host, slots, resources, weight, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, share, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits",
+			"1:12: agents[0] must hold keys and values, not a list; its keys are type, command, mode, dialect, max, max_per_host, slots, resources, memory, cpu, weight, env, vars, workdir, user, timeout, db, stdout, retry, ends, locks, share, config, exclusive, local, nokill, noemail, verbose, engine, options, submit, find, poll, kill, logs, poll_every, submit_timeout, lost_after, call_timeout, submits",
 		},
 	},
 	{

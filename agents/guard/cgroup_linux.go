@@ -39,27 +39,27 @@ func cgroupName(pid int, start uint64) string {
 }
 
 // enterCgroup makes this guard's cgroup and moves there; leave moves it back and
-// removes the cgroup, if nothing is in it any more.
-func enterCgroup() (leave func()) {
+// removes the cgroup, if nothing is in it any more. dir is empty where there can be none.
+func enterCgroup() (dir string, leave func()) {
 	nothing := func() {}
 	above := ownCgroup()
 	stat, ok := ReadStat(syscall.Getpid())
 	name := cgroupName(syscall.Getpid(), stat.Start)
 	if above == "" || !ok || name == "" {
-		return nothing
+		return "", nothing
 	}
-	dir := above + "/" + name
+	dir = above + "/" + name
 	if syscall.Mkdir(dir, 0o755) != nil {
-		return nothing // a container's are read-only, as a rule
+		return "", nothing // a container's are read-only, as a rule
 	}
 	// Before Linux 5.14 there is no cgroup.kill.
 	if syscall.Access(dir+"/cgroup.kill", 2) != nil || writeFile(dir+"/cgroup.procs", "0") != nil {
 		_ = syscall.Rmdir(dir)
-		return nothing
+		return "", nothing
 	}
-	return func() {
-		if writeFile(above+"/cgroup.procs", "0") == nil {
-			_ = syscall.Rmdir(dir)
+	return dir, func() {
+		if writeFile(above+"/cgroup.procs", "0") == nil || writeFile(above+"/"+servesName+"/cgroup.procs", "0") == nil {
+			removeCgroup(dir, 0)
 		}
 	}
 }
@@ -102,17 +102,7 @@ func removeCgroup(dir string, depth int) {
 // inCgroup lists the processes of a cgroup and of those below it.
 func inCgroup(dir string, depth int) (pids []int) {
 	eachBelow(dir, depth, func(below string) { pids = append(pids, inCgroup(below, depth+1)...) })
-	text := readSome(dir+"/cgroup.procs", nil)
-	for len(text) > 0 {
-		pid, used := number(text)
-		if used == 0 {
-			break
-		}
-		if pid > 0 { // 0: of another pid namespace
-			pids = append(pids, int(pid))
-		}
-		text = text[min(len(text), used+1):]
-	}
+	eachPid(dir, func(pid int) { pids = append(pids, pid) })
 	return pids
 }
 
@@ -162,7 +152,7 @@ func eachBelow(dir string, depth int, f func(dir string)) {
 }
 
 // ownCgroup is the directory of this process's cgroup; empty where there is none
-// of version 2, or none that can be seen.
+// of version 2, or none that can be seen. Of a scheduler that has left it for its own part, it is the one above.
 func ownCgroup() string {
 	mount, root := cgroupMount()
 	if mount == "" {
@@ -182,6 +172,9 @@ func ownCgroup() string {
 			return ""
 		}
 		path = path[len(root):]
+	}
+	if part := "/" + servesName; len(path) >= len(part) && path[len(path)-len(part):] == part {
+		path = path[:len(path)-len(part)]
 	}
 	if path == "/" {
 		path = ""

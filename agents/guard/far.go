@@ -67,7 +67,8 @@ func runFar(argv []string) int {
 	}
 	r.Argv = argv
 	if !r.Check {
-		defer enterCgroup()()
+		_, leave := enterCgroup()
+		defer leave()
 	}
 	if kind, errno := f.begin(r); errno != 0 {
 		f.report(Report{Kind: kind, Value: uint32(errno)})
@@ -135,7 +136,7 @@ func (f *far) begin(r Request) (Kind, syscall.Errno) {
 		files[2] = files[1] // err then ends at once
 	}
 	var errno syscall.Errno
-	if f.agent, errno = startAgent(r, files); errno != 0 {
+	if f.agent, errno = startAgent(r, files, ""); errno != 0 {
 		return Failed, errno
 	}
 	_, _, _ = syscall.Close(in[0]), syscall.Close(out[1]), syscall.Close(err[1])

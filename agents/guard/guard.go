@@ -60,9 +60,12 @@ func becomeGuard() {
 	syscall.Umask(0o022)
 }
 
-// startAgent starts the agent of a request on these files.
-func startAgent(r Request, files [3]uintptr) (pid int, errno syscall.Errno) {
+// startAgent starts the agent of a request on these files, in a cgroup of its own if room names one.
+func startAgent(r Request, files [3]uintptr, room string) (pid int, errno syscall.Errno) {
 	sys := &syscall.SysProcAttr{}
+	if room != "" {
+		defer into(room, sys)()
+	}
 	if r.DropUser {
 		sys.Credential = &syscall.Credential{Uid: r.UID, Gid: r.GID, Groups: r.Groups}
 	}

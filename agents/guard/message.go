@@ -40,7 +40,7 @@ func readCommands(fd int, to chan<- Command) {
 type Kind byte
 
 const (
-	// Started: the agent runs; Value is its pid.
+	// Started: the agent runs; Value is its pid. Reason is Unlimited where it should be limited, and is not.
 	Started Kind = 's'
 	// Failed: there is no agent; Value is the errno of the exec.
 	Failed Kind = 'f'
@@ -74,6 +74,10 @@ const (
 	// LineLost: the line to the other host is dead, and what ran there is dead
 	// too by now. So many bytes as Value says follow: why, in words.
 	LineLost
+	// OverMemory: the kernel killed it, since it took more memory than it may.
+	OverMemory
+	// Unlimited is no end: the system does not let the guard limit the agent's memory or CPU time.
+	Unlimited
 )
 
 // Report is what the guard says on the link.

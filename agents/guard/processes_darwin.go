@@ -143,10 +143,23 @@ func Cgroup(int, uint64) string { return "" }
 // MayUseCgroups tells why guards that this process starts have no cgroup.
 func MayUseCgroups() error { return syscall.ENOTSUP }
 
+// MayLimit tells why the memory and the CPU time of agents cannot be limited.
+func MayLimit(string) error { return syscall.ENOTSUP }
+
 // KillCgroup has nothing to kill.
 func KillCgroup(string) []int { return nil }
 
-func enterCgroup() (leave func()) { return func() {} }
+func enterCgroup() (dir string, leave func()) { return "", func() {} }
+
+type rooms struct{ dir string }
+
+func (*rooms) room(q *Request) (dir string, ok bool) { return "", q.Memory == 0 && q.CPU == 0 }
+
+func overMemory(string) bool { return false }
+
+func leaveRoom(string) {}
+
+func into(string, *syscall.SysProcAttr) (done func()) { return func() {} }
 
 func deadCgroups() []string { return nil }
 

@@ -26,6 +26,9 @@ type Request struct {
 	// CalledAs is the name under which the program stands in its own folder as
 	// argv[0], wherever it was found; without Dir it is started there. Empty: as Argv says.
 	CalledAs string
+	// Memory and CPU are what the agent, with all that descends from it, may take at most: KiB, and thousandths of a
+	// processor. 0: as much as there is.
+	Memory, CPU uint32
 }
 
 // MaxRequest is the longest encoded request in bytes that the guard takes. It
@@ -48,6 +51,9 @@ func (r Request) Encode() []byte {
 	b = put32(b, r.Lease)
 	b = putStrings(putStrings(b, r.Way), r.WayEnv)
 	b = putString(put32(put32(put32(b, bit(r.Check)), bit(r.Whole)), bit(r.OneStream)), r.CalledAs)
+	if r.Memory > 0 || r.CPU > 0 { // an older guard on another host knows neither
+		b = put32(put32(b, r.Memory), r.CPU)
+	}
 	put32(b[:0], uint32(len(b)-4))
 	return b
 }
@@ -111,6 +117,9 @@ func decodeRequest(body []byte) (Request, error) {
 	r.Way, r.WayEnv = f.texts(), f.texts()
 	r.Check, r.Whole, r.OneStream = f.number() == 1, f.number() == 1, f.number() == 1
 	r.CalledAs = f.text()
+	if len(f.b) > 0 {
+		r.Memory, r.CPU = f.number(), f.number()
+	}
 	if f.bad || len(f.b) != 0 {
 		return Request{}, syscall.EPROTO
 	}

@@ -11,6 +11,7 @@ type ward struct {
 	tag   uint64 // what all its processes inherit
 	link  int    // commands come on it, and reports go; -1: the other end is gone
 	files [3]int // the agent's 0, 1, 2, until it runs
+	room  string // its cgroup, if it has limits
 	heard []byte // of its request, or of a command that is not whole yet
 
 	agent  int  // its pid; 0: it does not run yet
@@ -132,7 +133,9 @@ func (g *wards) refuse(w *ward, errno syscall.Errno) bool {
 // stream.
 func (g *wards) start(w *ward, r Request) syscall.Errno {
 	setTag(w.tag)
-	pid, errno := startAgent(r, [3]uintptr{uintptr(w.files[0]), uintptr(w.files[1]), uintptr(w.files[2])})
+	room, ok := g.rooms.room(&r)
+	w.room = room
+	pid, errno := startAgent(r, [3]uintptr{uintptr(w.files[0]), uintptr(w.files[1]), uintptr(w.files[2])}, room)
 	w.dropFiles()
 	if errno != 0 {
 		return errno
@@ -140,7 +143,11 @@ func (g *wards) start(w *ward, r Request) syscall.Errno {
 	w.agent, g.left = pid, true
 	g.byAgent[pid] = w
 	w.setLease(r.Lease)
-	tell(w.link, Report{Kind: Started, Value: uint32(pid)})
+	said := Report{Kind: Started, Value: uint32(pid)}
+	if !ok {
+		said.Reason = Unlimited
+	}
+	tell(w.link, said)
 	return 0
 }
 

@@ -39,6 +39,7 @@ type wards struct {
 
 	packet [1 + PacketRequest]byte // the last one that came
 
+	rooms    rooms
 	heir     Heir
 	orphaned bool // the scheduler has closed the socket, or is dead
 
@@ -49,9 +50,9 @@ type wards struct {
 
 // runWards guards until the scheduler is gone and all its wards are dead.
 func runWards() int {
-	leave := enterCgroup()
+	dir, leave := enterCgroup()
 	g := &wards{socket: socketFD, byLink: map[int32]*ward{}, byAgent: map[int]*ward{}, byTag: map[uint64]*ward{},
-		own: ownTag()}
+		own: ownTag(), rooms: rooms{dir: dir}}
 	code := g.run()
 	leave()
 	if g.orphaned {
@@ -280,6 +281,9 @@ func (g *wards) finish(now time.Time) {
 			continue
 		}
 		if w.gone && known && len(strays[w]) == 0 {
+			if w.why == ByItself && w.room != "" && overMemory(w.room) {
+				w.why = OverMemory
+			}
 			tell(w.link, Report{Kind: Exited, Reason: w.why, Value: uint32(w.exit)})
 			g.free(w)
 			continue
@@ -360,6 +364,9 @@ func (g *wards) dropLink(w *ward) {
 func (g *wards) free(w *ward) {
 	g.dropLink(w)
 	w.dropFiles()
+	if w.room != "" {
+		leaveRoom(w.room)
+	}
 	delete(g.byTag, w.tag)
 	g.slots = append(g.slots, w.slot)
 }

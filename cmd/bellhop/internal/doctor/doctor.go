@@ -99,6 +99,7 @@ func (d *doctor) run(ctx context.Context) error {
 	d.checkFiles()
 	d.checkLeftovers()
 	d.checkCgroups()
+	d.checkLimits()
 	d.checkHosts(ctx)
 	lost := d.checkDatabase(ctx)
 	if err := d.print(); err != nil {

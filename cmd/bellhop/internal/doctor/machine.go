@@ -3,6 +3,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -78,6 +79,25 @@ func (d *doctor) checkCgroups() {
 		return
 	}
 	d.ok("guard", fmt.Sprintf("it has no cgroup here (%v): processes of agents are found by parents, sessions, pipes and environment", err))
+}
+
+// checkLimits says whether agents that have memory or cpu in the configuration can be limited.
+func (d *doctor) checkLimits() {
+	var types []string
+	for _, a := range d.config.Agents {
+		if a.Memory > 0 || a.CPU > 0 {
+			types = append(types, string(a.Type))
+		}
+	}
+	if len(types) == 0 {
+		return
+	}
+	const need = "run bellhop as a service with Delegate=yes (bellhop install systemd), on Linux with cgroup version 2"
+	if err := cmp.Or(guard.MayLimit("memory"), guard.MayLimit("cpu")); err != nil {
+		d.note("limits", fmt.Sprintf("memory and cpu of %s are not limited here: %v", strings.Join(types, ", "), err), need)
+		return
+	}
+	d.ok("limits", fmt.Sprintf("memory and cpu of %s can be limited; the log says so if this instance may not (%s)", strings.Join(types, ", "), need))
 }
 
 // checkHosts tries the way to every host that is not this machine.

@@ -15,6 +15,7 @@ func (d *doctor) checkFiles() {}
 func (d *doctor) checkLeftovers() {}
 
 func (d *doctor) checkCgroups() {}
+func (d *doctor) checkLimits()  {}
 
 func (d *doctor) checkHosts(context.Context) {}
 

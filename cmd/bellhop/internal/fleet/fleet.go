@@ -29,7 +29,7 @@ func Specs(c config.Config) []agents.Spec {
 			Dialect: agents.Dialect(
 				a.Dialect), DB: a.DB, Attached: a.Type == agents.AttachedType, Env: a.Env, Vars: a.Vars, WorkDir: a.WorkDir,
 			User: a.User, StartTimeout: c.Limits.StartTimeout, Stdout: agents.Stdout(a.Stdout),
-			Ends: a.Ends}
+			Ends: a.Ends, Memory: a.Memory, CPU: a.CPU}
 		if a.Dialect == config.DialectFOSSology {
 			f := a.FOSSology
 			spec.FOSSology = &agents.FOSSology{Config: f.Config, NoKill: f.NoKill, NoEmail: f.NoEmail, Verbose: f.Verbose,

@@ -161,6 +161,9 @@ func startTree(
 		Answers:  agents.Answers{Timeout: c.Limits.DBTimeout, Rows: c.Limits.DBRows, Bytes: c.Limits.DBBytes},
 		Database: database,
 		Attached: attached.of,
+		Unlimited: func(typ scheduler.TypeName, host scheduler.HostName, why string) {
+			log.Warn("agents: memory and cpu are not limited", "type", typ, "host", host, "why", why)
+		},
 		Trouble: func(typ scheduler.TypeName, host scheduler.HostName, why scheduler.Account) {
 			if s := system.Load(); s != nil {
 				s.Trouble(typ, host, why)
