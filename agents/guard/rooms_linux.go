@@ -148,7 +148,7 @@ func descends(pid, from int) bool {
 	for range 64 {
 		s, ok := ReadStat(pid)
 		if !ok || s.Parent == from {
-			return true // a dead one is in nobody's way
+			return true // a dead one stays in no cgroup
 		}
 		if pid = s.Parent; pid <= 1 {
 			return false
