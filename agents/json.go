@@ -60,7 +60,8 @@ type jsonMessage struct {
 	Step      json.RawMessage `json:"step"`
 	Sleep     json.RawMessage `json:"sleep"`
 	Await     json.RawMessage `json:"await"`
-	KeepLocks json.RawMessage `json:"keep_locks"` // of sleep and await: true or false
+	Children  json.RawMessage `json:"children"`
+	KeepLocks json.RawMessage `json:"keep_locks"` // of sleep, await and children: true or false
 }
 
 // jsonVersion is what an agent has to greet with.
@@ -148,7 +149,7 @@ func parseJSON(line []byte, into []remark) []remark {
 // answerOf is how the line in hand went; wordNothing: the message does not say.
 func answerOf(m *jsonMessage) remark {
 	switch {
-	case isThere(m.Sleep) || isThere(m.Await):
+	case isThere(m.Sleep) || isThere(m.Await) || isThere(m.Children):
 		return rests(m)
 	case isThere(m.Snooze):
 		return failure(m, remark{word: wordFail, text: []byte("snoozed")})

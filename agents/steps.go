@@ -14,6 +14,7 @@ import (
 //	{"step":{"name":"charge","output":{"receipt":7}}}        → {"step":"charge"}, when it is committed
 //	{"sleep":"3d"}                                           the run ends; the next one begins after that time
 //	{"await":{"event":"paid.42","timeout":"2d"}}             the run ends; the next one begins when the event comes
+//	{"children":[{"type":"resize","args":"1.jpg"}]}          the run ends; the next one begins when these jobs have ended
 //	{"sleep":"3d","keep_locks":true}                         the same, and its locks stay the job's own
 //
 // A step that cannot be kept is answered by {"failed":"why"}, as a request for locks is (locks.go).
@@ -118,18 +119,22 @@ func rests(m *jsonMessage) remark {
 	if err != nil {
 		return remark{word: wordFail, code: 1, text: []byte(err.Error())}
 	}
-	const item = "an item cannot sleep or await an event; submit it as a job of its own" // else it does not fail
+	const item = "an item cannot sleep, await an event or have children; submit it as a job of its own" // else it does not fail
 	return remark{word: wordFail, text: []byte(item), wish: &scheduler.Answer{Rest: &r}}
 }
 
 func readRest(m *jsonMessage) (r scheduler.Resting, err error) {
-	if isThere(m.Sleep) && isThere(m.Await) {
-		return r, fmt.Errorf(`"sleep" and "await" stand in one line; write one of them`)
+	if isThere(m.Sleep) && isThere(m.Await) || isThere(m.Children) && (isThere(m.Sleep) || isThere(m.Await)) {
+		return r, fmt.Errorf(`"sleep", "await" and "children" stand in one line; write one of them`)
 	}
 	if isThere(m.KeepLocks) {
 		if err := json.Unmarshal(m.KeepLocks, &r.KeepLocks); err != nil {
 			return r, fmt.Errorf(`"keep_locks" is %.40q, and neither true nor false: write {"sleep":"3d","keep_locks":true}`, m.KeepLocks)
 		}
+	}
+	if isThere(m.Children) {
+		r.Children = string(m.Children)
+		return r, nil
 	}
 	if isThere(m.Sleep) {
 		if r.Pause, err = pause(m.Sleep); err != nil {

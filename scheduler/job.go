@@ -27,7 +27,7 @@ var jobMoves = map[JobState][]JobState{
 	Scheduled:   {Held, Blocked, Ready, Failed, Cancelled},
 	Ready:       {Held, Blocked, Scheduled, Assigned, Running, Failed, Cancelled},
 	Assigned:    {Running, Ready, Failed, Cancelled},
-	Running:     {Assigned, Ready, Scheduled, Succeeded, Failed, Cancelled, Quarantined},
+	Running:     {Assigned, Ready, Blocked, Scheduled, Succeeded, Failed, Cancelled, Quarantined},
 	Succeeded:   {Ready, Blocked, Scheduled},
 	Failed:      {Ready, Blocked, Scheduled},
 	Cancelled:   {Ready, Blocked, Scheduled},

@@ -38,6 +38,8 @@ type Resting struct {
 	Pause time.Duration // at most so long; 0: for as long as it takes, until the event comes
 	// KeepLocks: no other job gets the job's locks until its next run has ended.
 	KeepLocks bool
+	// Children is a list of jobs, as JSON: the job goes on when they have ended; empty: it has none.
+	Children string
 }
 
 func (r Resting) String() string {
@@ -46,6 +48,8 @@ func (r Resting) String() string {
 		keeps = " and keeps its locks"
 	}
 	switch {
+	case r.Children != "":
+		return "awaits the ends of its children" + keeps
 	case r.Event == "":
 		return "sleeps for " + r.Pause.String() + keeps
 	case r.Pause == 0:
@@ -62,7 +66,7 @@ func (r Resting) Check() error {
 	if r.Event != "" && !eventName.MatchString(r.Event) {
 		return fmt.Errorf("an event has a name of 1 to 190 characters on one line, and not %.40q", r.Event)
 	}
-	if r.Event != "" && r.Pause == 0 {
+	if r.Children != "" || r.Event != "" && r.Pause == 0 {
 		return nil
 	}
 	return CheckPause(r.Pause)

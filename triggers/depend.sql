@@ -9,10 +9,14 @@ as $$
 declare
   ours boolean;
   whose text;
+  rests boolean;
 begin
   -- For a caller that may not see a job, the error says that there is none.
-  select j.submitted_by into whose from bellhop.jobqueue j where j.id = new.job;
-  if not found or not bellhop.may_change(whose) and not bellhop.is_reader() then
+  -- Only a run that rests until its children have ended leaves its job blocked with nothing unmet (bellhop.rest).
+  select j.submitted_by, j.state = 'blocked' and j.unmet = 0 into whose, rests from bellhop.jobqueue j where j.id = new.job;
+  if found and rests then
+    null; -- its worker may let it wait
+  elsif not found or not bellhop.may_change(whose) and not bellhop.is_reader() then
     raise foreign_key_violation using message = format('there is no job %s that could need job %s', new.job, new.needs),
       constraint = 'dependency_job_exists', table = 'dependency', hint = 'Insert the job first, in the same transaction.';
   elsif not bellhop.may_change(whose) then
@@ -57,7 +61,9 @@ begin
     return null;
   end if;
   others := array(select j.id from bellhop.jobqueue j
-                   where j.id = any (jobs) and not (j.xmin = pg_current_xact_id()::xid and j.created_at >= now()) order by j.id);
+                   where j.id = any (jobs) and not (j.xmin = pg_current_xact_id()::xid and j.created_at >= now())
+                     and not coalesce(j.state = 'blocked' and j.unmet = 0, false) -- new children need nothing: no cycle
+                   order by j.id);
   if others <> '{}' then
     lock table bellhop.dependency_turn in exclusive mode; -- no other transaction may
     perform from bellhop.jobqueue j where j.id = any (others) order by j.id for update;

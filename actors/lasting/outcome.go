@@ -32,6 +32,9 @@ func Judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
 		rec.Kind = scheduler.RecordRequeue
 		if r.Answer != nil && r.Answer.Rest != nil && !r.Again {
 			rec.Rest, rec.Verdict.State, rec.Verdict.Delay = r.Answer.Rest, scheduler.Scheduled, r.Answer.Rest.Pause
+			if r.Answer.Rest.Children != "" {
+				rec.Verdict.State = scheduler.Blocked
+			}
 		} else if v.Delay > 0 {
 			rec.Why, rec.Verdict.State = Snoozed, scheduler.Scheduled
 		} else if r.Again {

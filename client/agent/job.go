@@ -23,6 +23,7 @@ type Job[T any] struct {
 
 	mu     sync.Mutex // of Steps, too
 	sleeps int        // how many times Sleep was called
+	parts  int        // the same of Children
 	awaits map[string]int
 }
 

@@ -12,16 +12,20 @@ import (
 var ErrTimedOut = errors.New("the event has not come in time")
 
 // Rest is an error that is none: the run ends, and the job goes on later, in its next run. It counts as no attempt.
-// [Job.Sleep] and [Job.Await] make it; return it as it is.
+// [Job.Sleep], [Job.Await] and [Job.Children] make it; return it as it is.
 type Rest struct {
 	Event string        // that the job awaits; empty: it sleeps
 	Pause time.Duration // at most so long; 0: until the event comes
 	// KeepLocks: no other job gets this one's locks meanwhile. [KeepLocks] sets it.
 	KeepLocks bool
+	Children  []Child // whose ends the job awaits
 }
 
 func (r *Rest) Error() string {
-	if r.Event == "" {
+	switch {
+	case len(r.Children) > 0:
+		return fmt.Sprintf("it awaits the ends of %d children", len(r.Children))
+	case r.Event == "":
 		return fmt.Sprintf("it sleeps for %s", r.Pause)
 	}
 	return fmt.Sprintf("it awaits event %s", r.Event)
@@ -33,7 +37,11 @@ func (r *Rest) message() any {
 	if r.KeepLocks {
 		m["keep_locks"] = true
 	}
-	if r.Event == "" {
+	switch {
+	case len(r.Children) > 0:
+		m["children"] = json.RawMessage(r.ChildrenJSON())
+		return m
+	case r.Event == "":
 		m["sleep"] = r.Pause.String()
 		return m
 	}
@@ -45,8 +53,8 @@ func (r *Rest) message() any {
 	return m
 }
 
-// KeepLocks has the job keep its locks while it rests, if err is one of [Job.Sleep] or [Job.Await]. Any other error is
-// returned as it is. Jobs that want the same locks wait for as long as the job rests, and runs once more.
+// KeepLocks has the job keep its locks while it rests, if err is one of [Job.Sleep], [Job.Await] or [Job.Children]. Any
+// other error is returned as it is. Jobs that want the same locks wait for as long as the job rests, and runs once more.
 //
 //	if err := job.Sleep(10 * time.Minute); err != nil {
 //		return agent.KeepLocks(err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -58,7 +59,7 @@ func TestStep_IsDoneOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := agent.Do(t.Context(), line, v, order(&did))
-		if !slices.Equal(did, c.did) || (got.Rest == nil) != (c.rest == nil) || got.Rest != nil && *got.Rest != *c.rest {
+		if !slices.Equal(did, c.did) || (got.Rest == nil) != (c.rest == nil) || !reflect.DeepEqual(got.Rest, c.rest) {
 			t.Errorf("of %s it did %q, and rests %+v", c.kept, did, got.Rest)
 		}
 		if done := c.rest == nil && c.err == nil; done != (got.Err == nil) || c.err != nil && !errors.Is(got.Err, c.err) {
@@ -105,6 +106,40 @@ func TestKeepLocks_IsSaid(t *testing.T) {
 		}
 		k.end()
 	}
+}
+
+// A handler makes children, and gets their ends in its next run. Without any it goes on.
+func TestChildren_AreSaid(t *testing.T) {
+	t.Parallel()
+	k := start(t, func(_ context.Context, job *agent.Job[string]) error {
+		if ends, err := job.Children(); len(ends) > 0 || err != nil {
+			return errors.New("no children have ends")
+		}
+		ends, err := job.Children(agent.Child{Type: "cut", Args: map[string]int{"n": 1}, Timeout: agent.Seconds(90 * time.Second)},
+			agent.Child{Type: "cut", Args: "two", MaxAttempts: 2})
+		if err != nil {
+			return err
+		}
+		job.Result(ends)
+		return nil
+	})
+	for _, c := range []struct{ give, hear string }{
+		{`{"id":7,"attempt":1,"fence":3,"args":""}`,
+			`{"children":[{"type":"cut","args":{"n":1},"timeout":"90 seconds"},{"type":"cut","args":"two","max_attempts":2}]}`},
+		{`{"id":7,"attempt":1,"fence":4,"args":"","steps":{"children.2":[{"job":8,"state":"failed","error":"no"},{"job":9,"state":"succeeded","result":{"w":2}}]}}`,
+			`{"result":[{"job":8,"state":"failed","result":null,"error":"no"},{"job":9,"state":"succeeded","result":{"w":2},"error":""}]}`},
+	} {
+		if _, err := io.WriteString(k.in, c.give+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got := k.line(); got != c.hear {
+			t.Errorf("it says %s, want %s", got, c.hear)
+		}
+	}
+	if got := k.line(); got != `{"ok":true}` {
+		t.Errorf("it ends with %s", got)
+	}
+	k.end()
 }
 
 // Law: a step's function has returned before it is kept, and Step returns when it is.

@@ -18,7 +18,8 @@ type stepsSaid struct {
 		Event   string `json:"event"`
 		Timeout string `json:"timeout"`
 	} `json:"await"`
-	KeepLocks bool `json:"keep_locks"`
+	Children  []agent.Child `json:"children"`
+	KeepLocks bool          `json:"keep_locks"`
 }
 
 // hearSteps notes that a step is kept, or that the run ends and goes on later.
@@ -31,6 +32,8 @@ func (r *Result) hearSteps(said []byte) int {
 	case m.Sleep != "":
 		r.Rest = &agent.Rest{KeepLocks: m.KeepLocks}
 		r.Rest.Pause, _ = time.ParseDuration(m.Sleep)
+	case len(m.Children) > 0:
+		r.Rest = &agent.Rest{Children: m.Children, KeepLocks: m.KeepLocks}
 	case m.Await != nil:
 		r.Rest = &agent.Rest{Event: m.Await.Event, KeepLocks: m.KeepLocks}
 		r.Rest.Pause, _ = time.ParseDuration(m.Await.Timeout)

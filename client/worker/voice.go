@@ -246,12 +246,12 @@ func wishes(ev *scheduler.ChildEvent, verdict agent.Verdict) {
 		}
 	}
 	if r := verdict.Rest; r != nil {
-		rest := scheduler.Resting{Event: r.Event, Pause: r.Pause, KeepLocks: r.KeepLocks}
+		rest := scheduler.Resting{Event: r.Event, Pause: r.Pause, KeepLocks: r.KeepLocks, Children: r.ChildrenJSON()}
 		switch err := rest.Check(); {
 		case err != nil:
 			ev.Message, ev.ExitCode = "agent.Rest: "+err.Error(), max(1, ev.ExitCode)
 		case ev.Item != 0:
-			ev.Message, ev.ExitCode = "an item cannot sleep or await an event; submit it as a job of its own", max(1, ev.ExitCode)
+			ev.Message, ev.ExitCode = "an item cannot sleep, await an event or have children; submit it as a job of its own", max(1, ev.ExitCode)
 		default:
 			a.Rest = &rest
 		}

@@ -146,6 +146,14 @@ class Run {
     throw new Rest()
   }
 
+  // children: makes jobs, such as {type: 'resize', args: '1.jpg'}; how each has ended, in a later run.
+  async children (...jobs) {
+    const name = `children.${this.call('children')}`
+    if (name in this.steps) return this.steps[name]
+    await this.client.query('select bellhop.children($1, $2, $3)', [this.id, this.fence, JSON.stringify(jobs)])
+    throw new Rest()
+  }
+
   // waitFor: the event's payload, perhaps in a later run; an error with the code TIMEDOUT when it has not come in so many seconds.
   async waitFor (event, timeout = null) {
     const name = 'event.' + event

@@ -168,6 +168,14 @@ class Run:
             self._rest("select bellhop.sleep(%s, %s, make_interval(secs => %s))", seconds)
             raise Rest
 
+    def children(self, *jobs):
+        """Makes jobs, such as {"type": "resize", "args": "1.jpg"}; how each has ended, in a later run."""
+        name = f"children.{self._call('children')}"
+        if name not in self.steps:
+            self._rest("select bellhop.children(%s, %s, %s)", json.dumps(jobs))
+            raise Rest
+        return self.steps[name]
+
     def wait_for(self, event, timeout=None):
         """The event's payload, perhaps in a later run; TimeoutError when it has not come in so many seconds."""
         kept, n = self.steps.get("event." + event, {}), self._call(event)

@@ -110,7 +110,7 @@ set search_path = pg_catalog, pg_temp
 as $$
   select case when count(*) > 1 then string_agg(format('job %s (%s), which %s%s', b.job, b.type,
            case b.state when 'running' then 'runs' || bellhop.since(b.since) when 'assigned' then 'has begun' || bellhop.since(b.since) else 'is ' || b.state end,
-           coalesce(' and holds ' || case when b.state in ('assigned', 'running', 'scheduled', 'held') then b.why end, ' and comes first with ' || b.why, '')),
+           coalesce(' and holds ' || case when b.state in ('assigned', 'running', 'blocked', 'scheduled', 'held') then b.why end, ' and comes first with ' || b.why, '')),
            '; that one waits for ' order by b.n) end
     from bellhop.blockers(chain.id) b
 $$;

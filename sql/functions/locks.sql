@@ -10,7 +10,7 @@ create or replace view bellhop.lock as
    cross join lateral ( -- the limit makes it one probe for each, whatever the statistics say
      select j.instance from bellhop.jobqueue j
       where j.id = g.job and j.fence = g.fence
-        and (j.state in ('assigned', 'running') or g.rests and j.state in ('scheduled', 'ready', 'held') or j.state in ('ready', 'held') and exists (
+        and (j.state in ('assigned', 'running') or g.rests and j.state in ('blocked', 'scheduled', 'ready', 'held') or j.state in ('ready', 'held') and exists (
                select from bellhop.engine_job e where e.job = j.id and e.state in ('submitting', 'running') and e.attempt = j.attempt + 1)) limit 1) j
    where g.mode not in ('turn', 'kept');
 
@@ -202,7 +202,7 @@ begin
                                 and case g.mode when 'turn' then j.state = 'ready' and not j.held and coalesce(j.behind, '') = ''
                                                 when 'kept' then j.state = 'ready' and not j.held
                                                                  and exists (select from bellhop.lock_reserved r where r.job = j.id)
-                                                else j.state in ('assigned', 'running') or g.rests and j.state in ('scheduled', 'ready', 'held')
+                                                else j.state in ('assigned', 'running') or g.rests and j.state in ('blocked', 'scheduled', 'ready', 'held')
                                                      -- it runs on an engine, and its next watcher is to come
                                                      or j.state in ('ready', 'held') and exists (select from bellhop.engine_job e
                                                                   where e.job = j.id and e.state in ('submitting', 'running') and e.attempt = j.attempt + 1) end))

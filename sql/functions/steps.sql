@@ -25,7 +25,7 @@ language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
   select case when coalesce(name !~ '^[^[:cntrl:]]{1,200}$', true) then 'a step wants a name of 1 to 200 characters on one line'
-              when name ~ '^(sleep|event)[.]' then format('the name %s is bellhop''s own: it keeps sleeps and events under such names', name)
+              when name ~ '^(sleep|event|children)[.]' then format('the name %s is bellhop''s own: it keeps sleeps, events and children under such names', name)
               when octet_length(output::text) > 1048576
                 then format('the output of step %s has %s bytes, and may have 1048576; put it into a table, and keep its key', name, octet_length(output::text)) end
 $$;
@@ -92,6 +92,11 @@ declare
   a    bellhop.awaits;
   came jsonb;
 begin
+  update bellhop.saved_step s -- the ends of children become part of the step when the next run begins
+     set output = x.ends, bytes = octet_length(x.ends::text)
+    from (select k.name, bellhop.children_ends(k.output) as ends from bellhop.saved_step k
+           where k.job = steps_of.job and k.name ~ '^children[.][0-9]+$' and not k.output -> 0 ? 'state') x
+   where s.job = steps_of.job and s.name = x.name;
   select * into a from bellhop.awaits w where w.job = steps_of.job;
   if a.job is not null and not a.told then
     update bellhop.awaits w set told = true, waits = false, counted = true where w.job = steps_of.job;
@@ -113,16 +118,19 @@ end
 $$;
 
 -- rest: this run of the job ends now, and counts as no attempt; the job runs again at a time, or when the event comes
--- (NULL: it sleeps). keep: its locks stay its own until then. The caller has locked the row. A job that is asked to stop
--- is over instead. Returns its state.
+-- (NULL: it sleeps), or when its children have ended. keep: its locks stay its own until then. by: the submitter of its
+-- children. The caller has locked the row. A job that is asked to stop is over instead. Returns its state.
 -- Guard: an event that is emitted meanwhile is found by look_for_events. Index: the primary keys; lock_grant is small.
 -- Grant: scheduler
-create or replace function bellhop.rest(j bellhop.jobqueue, until timestamptz, event text, keep boolean default false) returns text
+create or replace function bellhop.rest(
+  j bellhop.jobqueue, until timestamptz, event text, keep boolean default false, children jsonb default null, by text default null
+) returns text
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
 declare
-  now_is text := case when j.cancel_requested and j.killed_by is not null then 'failed' when j.cancel_requested then 'cancelled' else 'scheduled' end;
+  now_is text := case when j.cancel_requested and j.killed_by is not null then 'failed' when j.cancel_requested then 'cancelled'
+                      when rest.children is not null then 'blocked' else 'scheduled' end;
   kept   jsonb;
 begin
   delete from bellhop.awaits w where w.job = j.id;
@@ -140,12 +148,16 @@ begin
   update bellhop.jobqueue q
      set state = now_is, attempt = q.attempt - 1, instance = null, host = null, child = null, attempt_at = null, lease_until = null, stepped = true,
          started_at = coalesce(q.started_at, clock_timestamp()),
-         run_at = case now_is when 'scheduled' then rest.until when 'ready' then null else q.run_at end,
+         run_at = case now_is when 'scheduled' then rest.until when 'ready' then null when 'blocked' then null else q.run_at end,
+         unmet = case now_is when 'blocked' then 0 else q.unmet end,
          ended_at = case when now_is in ('cancelled', 'failed') then clock_timestamp() end,
          error = case now_is when 'failed' then 'killed: by ' || j.killed_by else q.error end,
-         waiting_for = case when now_is = 'scheduled' then coalesce('awaits_event: ' || rest.event, 'sleeps') end
+         waiting_for = case now_is when 'scheduled' then coalesce('awaits_event: ' || rest.event, 'sleeps') when 'blocked' then 'dependencies' end
    where q.id = j.id;
-  if rest.keep and now_is in ('scheduled', 'ready') then
+  if now_is = 'blocked' then
+    perform bellhop.make_children(j, rest.children, rest.by);
+  end if;
+  if rest.keep and now_is in ('scheduled', 'ready', 'blocked') then
     update bellhop.lock_grant g set rests = true where g.job = j.id and g.fence = j.fence and g.until is null and g.level <> 'filter';
   end if;
   if now_is in ('cancelled', 'failed') then
@@ -153,7 +165,7 @@ begin
     perform pg_notify('bellhop_over', j.id::text);
   elsif now_is = 'ready' then
     perform bellhop.kick();
-  else
+  elsif now_is = 'scheduled' then
     perform pg_notify('bellhop_due', '');
   end if;
   return now_is;
@@ -206,10 +218,11 @@ end
 $$;
 
 -- rest_runs: runs of an instance's jobs end now and go on later, as their agents have said: after so many ms, or when the
--- event comes (0 ms: for as long as it takes). keeps: which of them keep their locks. A job that cannot rest has failed.
+-- event comes (0 ms: for as long as it takes), or when their children have ended. keeps: which of them keep their locks.
+-- children: what they make, as JSON, for the submitters of their jobs. A job that cannot rest has failed.
 -- Returns the jobs that were this instance's under these fences. Index: the primary keys.
 -- Grant: scheduler
-create or replace function bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[], keeps boolean[] default '{}') returns setof bigint
+create or replace function bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[], keeps boolean[] default '{}', children text[] default '{}') returns setof bigint
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
@@ -219,16 +232,31 @@ declare
   fault text;
 begin
   for o in
-    select u.id, u.fence, nullif(u.ms, 0) * interval '1 ms' as pause, u.event, coalesce(u.keep, false) as keep
-      from unnest(jobs, fences, pauses, events, keeps) as u (id, fence, ms, event, keep)
+    select u.id, u.fence, nullif(u.ms, 0) * interval '1 ms' as pause, u.event, coalesce(u.keep, false) as keep, u.children
+      from unnest(jobs, fences, pauses, events, keeps, rest_runs.children) as u (id, fence, ms, event, keep, children)
      order by u.id
   loop
     select q.* into j from bellhop.jobqueue q
      where q.id = o.id and q.fence = o.fence and q.instance = me and q.state in ('running', 'assigned') for no key update;
     continue when not found;
     fault := coalesce(bellhop.rest_fault(o.pause, o.event), bellhop.full_fault(o.id));
-    if fault is null and o.pause is null and o.event is null then
+    if fault is null and o.pause is null and o.event is null and o.children is null then
       fault := 'for how long the job sleeps is not said';
+    end if;
+    if fault is null and o.children is not null then
+      begin
+        fault := bellhop.children_fault(o.children::jsonb);
+        if fault is null then
+          perform bellhop.rest(j, 'infinity', null, o.keep, o.children::jsonb, j.submitted_by);
+        end if;
+      exception when data_exception or integrity_constraint_violation or insufficient_privilege or program_limit_exceeded then
+        get stacked diagnostics fault = message_text;
+        fault := 'its children cannot be made: ' || fault;
+      end;
+      if fault is null then
+        return next o.id;
+        continue;
+      end if;
     end if;
     if fault is null then
       perform bellhop.rest(j, coalesce(clock_timestamp() + o.pause, 'infinity'), o.event, o.keep);

@@ -219,9 +219,10 @@ select bellhop.operation_undo($1::bigint)
 
 -- name: rest
 -- Runs that have ended by sleeping, or by awaiting an event. $1 instance, $2 ids, $3 fences, $4 for how long at most, in
--- ms (0: until the event comes), $5 the events (NULL: the job sleeps), $6 whether it keeps its locks.
+-- ms (0: until the event comes), $5 the events (NULL: the job sleeps), $6 whether it keeps its locks,
+-- $7 the children that it makes, as JSON (NULL: none).
 -- Guard: still ours under these fences. Index: the primary keys.
-select r from bellhop.rest_runs($1, $2, $3, $4, $5, $6) r
+select r from bellhop.rest_runs($1, $2, $3, $4, $5, $6, $7) r
 
 -- name: retain_jobs
 -- Deletes those of the next $2 jobs behind id $1 that are old enough: $3 types ('': all others), $4 states, $5 ages in

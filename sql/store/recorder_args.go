@@ -84,7 +84,8 @@ func restArgs(me scheduler.InstanceID, records []scheduler.Record) []any {
 	return []any{int64(me), ids, fences,
 		column(records, func(r *scheduler.Record) int64 { return r.Rest.Pause.Milliseconds() }),
 		column(records, func(r *scheduler.Record) *string { return textOrNull(r.Rest.Event) }),
-		column(records, func(r *scheduler.Record) bool { return r.Rest.KeepLocks })}
+		column(records, func(r *scheduler.Record) bool { return r.Rest.KeepLocks }),
+		column(records, func(r *scheduler.Record) *string { return textOrNull(r.Rest.Children) })}
 }
 
 func textOrNull(s string) *string {
