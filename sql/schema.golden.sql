@@ -1364,6 +1364,30 @@ CREATE OR REPLACE FUNCTION bellhop.chain(id bigint)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.child_keys()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.children(job bigint, fence bigint, children jsonb)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.children_ends(children jsonb)
+ RETURNS jsonb
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.children_fault(children jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.claim_for_worker(types text[], n integer, lease interval)
  RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone, stepped boolean)
  LANGUAGE plpgsql
@@ -1987,6 +2011,11 @@ CREATE OR REPLACE FUNCTION bellhop.made_of_the_servers(type oid)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.make_children(j bellhop.jobqueue, children jsonb, submitted_by text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.make_due(OUT n integer, OUT next_ms bigint)
  RETURNS record
  LANGUAGE sql
@@ -2413,7 +2442,7 @@ CREATE OR REPLACE FUNCTION bellhop.resolve(jobs bigint[], sure boolean, OUT read
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off';
 
-CREATE OR REPLACE FUNCTION bellhop.rest(j bellhop.jobqueue, until timestamp with time zone, event text, keep boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION bellhop.rest(j bellhop.jobqueue, until timestamp with time zone, event text, keep boolean DEFAULT false, children jsonb DEFAULT NULL::jsonb, by text DEFAULT NULL::text)
  RETURNS text
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
@@ -2424,7 +2453,7 @@ CREATE OR REPLACE FUNCTION bellhop.rest_fault(pause interval, event text)
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[], keeps boolean[] DEFAULT '{}'::boolean[])
+CREATE OR REPLACE FUNCTION bellhop.rest_runs(me bigint, jobs bigint[], fences bigint[], pauses bigint[], events text[], keeps boolean[] DEFAULT '{}'::boolean[], children text[] DEFAULT '{}'::text[])
  RETURNS SETOF bigint
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';

@@ -3,6 +3,3 @@
 -- A job that sleeps, or awaits an event, may keep its locks: rests marks those.
 alter table bellhop.lock_grant add column rests boolean not null default false;
 create index lock_grant_rests on bellhop.lock_grant (job) where rests;
--- Both take one argument more. A program that gives none keeps no locks.
-drop function if exists bellhop.rest(bellhop.jobqueue, timestamptz, text);
-drop function if exists bellhop.rest_runs(bigint, bigint[], bigint[], bigint[], text[]);

@@ -1,5 +1,5 @@
--- The rights that PUBLIC and bellhop's five roles have on the schemas, each as the statement that gives it, and which
--- of the five is a member of another. Read from the catalogs, which any login may. sql/rights.sql is the result for a
+-- The rights that PUBLIC and bellhop's roles have on the schemas, each as the statement that gives it, and which
+-- of them is a member of another. Read from the catalogs, which any login may. sql/rights.sql is the result for a
 -- fresh database.
 with granted as (
   select x.privilege_type as privilege, 'schema ' || n.nspname as object, x.grantee, n.nspowner as owner
@@ -22,12 +22,12 @@ with granted as (
          format('grant %s on %s to %s;', string_agg(g.privilege, ', ' order by g.privilege collate "C"), g.object, coalesce(r.rolname, 'public')) as line
     from granted g left join pg_roles r on r.oid = g.grantee
    where g.grantee <> g.owner
-     and (g.grantee = 0 or r.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler', 'bellhop_attach'))
+     and (g.grantee = 0 or r.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler', 'bellhop_attach', 'bellhop_worker'))
    group by g.object, r.rolname
   union all
   select '', m.rolname, format('grant %s to %s;', r.rolname, m.rolname)
     from pg_auth_members a join pg_roles r on r.oid = a.roleid join pg_roles m on m.oid = a.member
-   where r.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler', 'bellhop_attach')
-     and m.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler', 'bellhop_attach')
+   where r.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler', 'bellhop_attach', 'bellhop_worker')
+     and m.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler', 'bellhop_attach', 'bellhop_worker')
 )
 select line from lines order by object collate "C", grantee collate "C", line collate "C"
