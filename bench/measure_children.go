@@ -99,9 +99,10 @@ func (b *bench) crowd(ctx context.Context, round int, s *session, n int, row str
 	}
 	b.note(round, row+": memory of serve", "bellhop", after, "MB")
 	b.note(round, row+": memory of serve a child", "bellhop", (after-before)*1024/float64(n), "KB")
-	b.note(round, row+": memory of guards a child (proportional)", "bellhop", guardMB*1024/float64(n), "KB")
+	b.note(round, row+": memory of guards, for each child (proportional)", "bellhop", guardMB*1024/float64(n), "KB")
 	// Of serve what the children have added, of the guards all there is.
-	b.note(round, row+": PSS of serve and guards a child", "bellhop", (afterPss-beforePss+guardMB)*1024/float64(n), "KB")
+	b.note(round, row+": PSS of serve and guards, for each child", "bellhop",
+		(afterPss-beforePss+guardMB)*1024/float64(n), "KB")
 	b.note(round, row+": threads of serve and guards", "bellhop", float64(threads), "")
 	return nil
 }

@@ -81,7 +81,7 @@ func measureSnapshot(ctx context.Context, b *bench, round int) error {
 			}
 			b.note(round, row("before"), c.name(), fresh, "ms")
 			b.note(round, row("held"), c.name(), held, "ms")
-			b.note(round, row("times worse"), c.name(), held/fresh, "×")
+			b.note(round, row("times as long"), c.name(), held/fresh, "×")
 			return db.drop(ctx)
 		}
 	}

@@ -26,7 +26,7 @@ const (
 	webChange     = "pages: commit of a change → the page has it, p50"
 	webElsewhere  = "pages: commit of a change elsewhere → the page has it, p50"
 	webWait       = "API: outcome is recorded → wait has answered, p50"
-	webSize       = "pages: bytes of the first one, with style and script"
+	webSize       = "pages: bytes of the first page, with style and script"
 	webOne        = "bellhop, one viewer"
 	webNone       = "bellhop, no viewer"
 	viewers       = 100

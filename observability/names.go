@@ -244,6 +244,7 @@ var Metrics = []Metric{
 	Quarantined,
 	SensorFailures,
 	SensorLag,
+	Promises,
 	DatabaseUp,
 	Build,
 	Dropped,

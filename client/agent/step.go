@@ -54,7 +54,7 @@ func (r *Rest) message() any {
 }
 
 // KeepLocks has the job keep its locks while it rests, if err is one of [Job.Sleep], [Job.Await] or [Job.Children]. Any
-// other error is returned as it is. Jobs that want the same locks wait for as long as the job rests, and runs once more.
+// other error is returned as it is. Jobs that want the same locks wait while the job rests, and runs once more.
 //
 //	if err := job.Sleep(10 * time.Minute); err != nil {
 //		return agent.KeepLocks(err)

@@ -115,7 +115,8 @@ func TestChildren_AreSaid(t *testing.T) {
 		if ends, err := job.Children(); len(ends) > 0 || err != nil {
 			return errors.New("no children have ends")
 		}
-		ends, err := job.Children(agent.Child{Type: "cut", Args: map[string]int{"n": 1}, Timeout: agent.Seconds(90 * time.Second)},
+		ends, err := job.Children(
+			agent.Child{Type: "cut", Args: map[string]int{"n": 1}, Timeout: agent.Seconds(90 * time.Second)},
 			agent.Child{Type: "cut", Args: "two", MaxAttempts: 2})
 		if err != nil {
 			return err

@@ -20,7 +20,7 @@ const (
 
 const (
 	plantedHeading = "## Faults that torture found\n"
-	plantedHead    = plantedHeading + "\nEach of these faults loses a promise: where a second check stands behind the first, both are left out. `make\n" +
+	plantedHead    = plantedHeading + "\nEach of these faults breaks a promise. If a second check stands behind the first, both are left out. `make\n" +
 		"mutations` plants them, one at a time, and `bellhop torture --first` must find each. The table is written by\n" +
 		"`scripts/mutate -write`.\n\n" +
 		"| planted fault | harm | shown by | histories | seconds | commit, date |\n|---|---|---|---|---|---|\n"

@@ -312,7 +312,7 @@ as $$
       'It was promised by {by}, and that was missed: {why}.', 'bellhop trace {id}'),
     ('promised/void', 'beside', false, '',
       'It was promised by {by}. That is over: {why}.', 'bellhop show {id}'),
-    ('instance_held', 'beside', false, 'a transaction has locked the row of an instance, so that its heartbeat waits; after its `lag` without a heartbeat, the instance stops its jobs',
+    ('instance_held', 'beside', false, 'a transaction has locked the row of an instance, so that its heartbeat waits; at the end of its lease, the instance stops its jobs',
       'Process {pid} of the server ({who}) has locked the row of instance {instance} ({name}){since}: its heartbeat waits for that, and when its lease ends it stops what it runs.', 'psql "$DATABASE_URL" -c "select pg_terminate_backend({pid})"'),
     ('ran_on', 'beside', false, 'attempt, host, child, from when to when',
       'Attempt {attempt} of {most}, on {host}{child}, from {from} to {to} ({for}).', 'bellhop show {id}'),

@@ -10,8 +10,8 @@ import (
 	"bellhop/scheduler"
 )
 
-// Law: a run that makes children ends with the transaction that makes them, and counts as no attempt. Its job is blocked
-// until all of them have ended, however that was, and its next run hears how.
+// Law: a run that makes children ends with the transaction that makes them, and counts as no attempt. Its job is
+// blocked until all of them have ended, however that was, and its next run hears how.
 func TestChildren_AreAwaited(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -35,10 +35,11 @@ func TestChildren_AreAwaited(t *testing.T) {
 	if len(children) != 2 {
 		t.Fatalf("%d children are ready", len(children))
 	}
-	e.mustWrite(settle(children[0], scheduler.Result{Child: "cut.1", Answer: &scheduler.Answer{Result: []byte(`{"w": 2}`)}},
+	answer := &scheduler.Answer{Result: []byte(`{"w": 2}`)}
+	e.mustWrite(settle(children[0], scheduler.Result{Child: "cut.1", Answer: answer},
 		scheduler.Verdict{State: scheduler.Succeeded, Counts: true}))
 	e.want(parent, "state", "blocked")
-	e.mustWrite(settle(children[1], scheduler.Result{Child: "cut.1", Error: "no such file"}, scheduler.Verdict{State: scheduler.Failed, Counts: true}))
+	e.failed(children[1], "no such file")
 	e.want(parent, "state || ' ' || coalesce(unmet, -1)", "ready -1")
 	next := e.claim(demand(1))[0]
 	// The first of them in the list is the one of priority 3, which came second.
@@ -56,6 +57,13 @@ func TestChildren_AreAwaited(t *testing.T) {
 		t.Errorf("its last run has %s", got)
 	}
 	e.want(parent, "attempt", "1")
+}
+
+// failed ends a run that has failed for good.
+func (e *env) failed(j scheduler.Job, why string) {
+	e.Helper()
+	e.mustWrite(settle(j, scheduler.Result{Child: "cut.1", Error: why},
+		scheduler.Verdict{State: scheduler.Failed, Counts: true}))
 }
 
 // claimOf claims so many jobs of a type.
@@ -99,7 +107,8 @@ func TestChildren_ThatCannotBeMade(t *testing.T) {
 	}
 }
 
-// A job that awaits its children can be cancelled, and leaves them alone. One that keeps its locks keeps them meanwhile.
+// A job that awaits its children can be cancelled, and leaves them alone. One that keeps its locks keeps them
+// meanwhile.
 func TestChildren_GoOnWithoutTheirParent(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -123,7 +132,7 @@ func TestChildren_AreForgotten(t *testing.T) {
 	id := e.insert("type", "'cat'")
 	e.rests(e.claim(demand(1))[0], scheduler.Resting{Children: `[{"type":"cut"}]`})
 	e.ends(e.claimOf("cut", 1)...)
-	e.mustWrite(settle(e.claim(demand(1))[0], scheduler.Result{Child: "cat.1", Error: "no"}, scheduler.Verdict{State: scheduler.Failed, Counts: true}))
+	e.failed(e.claim(demand(1))[0], "no")
 	e.exec("select bellhop.retry_from($1, 'children.1')", int64(id))
 	if got := keptOf(e.claim(demand(1))[0]); got != "{}  false" {
 		t.Errorf("its next run has %s", got)

@@ -72,7 +72,7 @@ with one, 130 after an interrupt. docs/reliability.md says what each invariant p
 	c.Flags().StringSliceVar(&t.only, "fault", nil, "only these `faults`; a+b does both at once")
 	c.Flags().IntVar(&t.history, "history", 0, "only the history of this `number`")
 	c.Flags().BoolVar(&t.first, "first", false, "end with the first history that shows a violation")
-	c.Flags().DurationVar(&t.lag, "lag", 3*time.Second, "the lease of instances")
+	c.Flags().DurationVar(&t.lag, "lag", 3*time.Second, "instance.lag of its instances; their lease is four fifths of it")
 	c.Flags().StringVar(&keep, "keep", "", "keep all files in this `folder`")
 	c.Flags().StringVar(&markdown, "markdown", "", "also write the table to a `file`")
 	c.Flags().StringVar(&t.program, "program", "", "the bellhop `program` under test; empty: this one")
