@@ -46,7 +46,9 @@ type Intake struct {
 	// Whose the last claim was: the host's number in the order of their names,
 	// doubled; odd: for children to come up.
 	lastTurn int
-	feeds    int  // how often MSQ jobs were granted something
+	feeds    int // how often MSQ jobs were granted something
+	// The types of the last claim, which may be under way; none: it was a pass, which asks for no job without locks.
+	asked    []scheduler.TypeDemand
 	dirty    bool // something rang, and nothing was claimed since
 	leaving  bool // nothing more is claimed
 	excl     exclusion
@@ -190,6 +192,10 @@ func (in *Intake) decide(can Can, now time.Time, s *Step) {
 	in.dirty = false
 	if s.Claim == nil && others {
 		s.Claim, s.WarmAt = in.keepWarm(can, now)
+	}
+	in.asked = nil
+	if s.Claim != nil && !s.Claim.Demand.Locked {
+		in.asked = s.Claim.Demand.Types
 	}
 }
 

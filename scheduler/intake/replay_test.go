@@ -41,7 +41,8 @@ var eventKinds = map[string]func(json.RawMessage) (Event, error){
 
 // What dispatchers decided before the decision stood here alone, when they ran
 // on a database with real agents (recorded at 13a2c8e; hosts, types and MSQ jobs
-// in the order in which they take turns now), is decided still.
+// in the order in which they take turns now), is decided still. Eight grants of hosts_take_only_their_priorities come
+// one claim later since: they had taken the queue's turn while a claim for another type was under way.
 func TestReplay_DecidesAsItDidInTheDispatcher(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/replay/*.json.gz")

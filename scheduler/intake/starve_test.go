@@ -93,3 +93,52 @@ func (w *world) full() {
 	}
 	w.happened(again)
 }
+
+// A query whose items take each slot as soon as it is free leaves the queue its turn, also if another claim is under way
+// whenever one is free: a pass, or one for another type. meanwhile: so many slots become free during each of those.
+func TestIntake_AQueryLeavesTheQueueItsTurn(t *testing.T) {
+	t.Parallel()
+	for _, pass := range []bool{true, false} {
+		for meanwhile := range 4 {
+			for first := range 2 {
+				if n := claimsUntilTheQueueIsAsked(pass, meanwhile, first); n > 4 {
+					t.Errorf("passes: %v, %d slots during each claim, %d before: %d claims, and the queue was never asked", pass, meanwhile, first, n)
+				}
+			}
+		}
+	}
+}
+
+func claimsUntilTheQueueIsAsked(passes bool, meanwhile, first int) (n int) {
+	at := time.Unix(1000, 0)
+	in := New(Config{Types: []scheduler.TypeName{"a", "b"}, Cursors: 8, Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}}})
+	query := scheduler.Job{Type: "a", MSQ: "select 1", Host: "h"}
+	query.Claim = scheduler.Claim{Job: 1, Fence: 1}
+	in.turn["a"] = first
+	in.Apply(Offered{Host: "h", Epoch: 1}, at)
+	freed := func() { // an item ends, its lock is free, and another item wants the slot
+		in.Apply(MSQWaits{Claim: query.Claim, Job: &query, Reading: true, Waiting: 1}, at)
+		now := map[scheduler.TypeName]int{"a": 1}
+		if passes {
+			in.Apply(LocksWoken{}, at)
+		} else {
+			in.Apply(Woken{Rang: true}, at)
+			now["b"] = 1
+		}
+		in.Apply(Offered{Host: "h", Epoch: 1, Now: now}, at)
+	}
+	for ; n < 20; n++ {
+		freed()
+		claim := in.Next(Can{Grant: true, Claim: true, Running: 1}, at).Claim
+		isA := func(t scheduler.TypeDemand) bool { return t.Type == "a" }
+		if claim == nil || !claim.Demand.Locked && slices.ContainsFunc(claim.Demand.Types, isA) {
+			return n
+		}
+		for range meanwhile {
+			freed()
+			in.Next(Can{Grant: true, Claiming: true, Running: 1}, at)
+		}
+		in.Apply(Claimed{Claim: *claim}, at)
+	}
+	return n
+}
