@@ -147,7 +147,7 @@ func (e *env) setAside(cause, body string) clock {
 // toldAt reads when a job is to start, and waits until it has.
 func (e *env) toldAt(r reason, started string, id int64) clock {
 	e.t.Helper()
-	told := e.instant(r.Sentence, `starts? at ([0-9-]+ [0-9:]+[+-][0-9]+)`)
+	told := e.instant(r.Sentence, `(?:starts? at|until) ([0-9-]+ [0-9:]+[+-][0-9]+)`)
 	return e.until(clock{says: r.Sentence, told: told}, started, id)
 }
 
