@@ -70,8 +70,8 @@ for job in map(json.loads, iter(sys.stdin.readline, "")):
 	filmEnds = `[["succeeded", 0, false], ["failed", null, true], ["succeeded", 2, false]]`
 )
 
-// film submits one, waits until its cuts are there, and has them go on after meanwhile. It ends as it should, with three
-// cuts, whatever happened.
+// film submits one, waits until its cuts are there, and has them go on after meanwhile. It ends as it should, with
+// three cuts, whatever happened.
 func (e *env) film(meanwhile func(id int64)) {
 	e.t.Helper()
 	id := e.insert("type", "film")

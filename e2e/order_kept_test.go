@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// docs/locks.md, "Keep the order of each customer": one job of a customer at a time, in the order of the INSERTs. One that
-// cannot do its work keeps the later ones waiting, and no other customer's; an operator skips it.
+// docs/locks.md, "Keep the order of each customer": one job of a customer at a time, in the order of the INSERTs. One
+// that cannot do its work keeps the later ones waiting, and no other customer's; an operator skips it.
 func TestOrderKept_AFailureKeepsLaterJobsWaiting(t *testing.T) {
 	t.Parallel()
 	e := setup(t)

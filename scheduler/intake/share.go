@@ -136,9 +136,10 @@ func (in *Intake) feedOnce(can Can, s *Step) {
 func (in *Intake) feedEqual(t scheduler.TypeName, equal, before []*msq, can Can, s *Step) {
 	for _, name := range inTurn(in.hostNames(), in.feeds) {
 		c := in.capacities[name]
-		// While it is being asked, all is for the items. A pass, or a claim for other types, asks for nothing of this one: the
-		// queue's turn stays, or items would have both turns wherever such a claim is under way at each second one.
-		asked := can.Claiming && slices.ContainsFunc(in.asked, func(d scheduler.TypeDemand) bool { return d.Type == t })
+		// While it is being asked, all is for the items. A pass, or a claim for other types, asks for nothing of this type:
+		// the queue's turn stays, or items would have both turns wherever such a claim is under way at each second one.
+		isT := func(d scheduler.TypeDemand) bool { return d.Type == t }
+		asked := can.Claiming && slices.ContainsFunc(in.asked, isT)
 		queue := c.emptyAt[t] != in.ring && !in.leaving && !asked
 		free := c.now[t] + in.roomFor(name, t, can)
 		if free <= 0 {

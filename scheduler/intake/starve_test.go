@@ -94,15 +94,16 @@ func (w *world) full() {
 	w.happened(again)
 }
 
-// A query whose items take each slot as soon as it is free leaves the queue its turn, also if another claim is under way
-// whenever one is free: a pass, or one for another type. meanwhile: so many slots become free during each of those.
+// A query whose items take each slot as soon as it is free leaves the queue its turn, also if another claim is under
+// way whenever one is free: a pass, or one for another type. meanwhile: so many slots become free during each of those.
 func TestIntake_AQueryLeavesTheQueueItsTurn(t *testing.T) {
 	t.Parallel()
 	for _, pass := range []bool{true, false} {
 		for meanwhile := range 4 {
 			for first := range 2 {
 				if n := claimsUntilTheQueueIsAsked(pass, meanwhile, first); n > 4 {
-					t.Errorf("passes: %v, %d slots during each claim, %d before: %d claims, and the queue was never asked", pass, meanwhile, first, n)
+					t.Errorf("passes: %v, %d slots during each claim, turn %d: %d claims, and the queue was never asked",
+						pass, meanwhile, first, n)
 				}
 			}
 		}
@@ -111,7 +112,8 @@ func TestIntake_AQueryLeavesTheQueueItsTurn(t *testing.T) {
 
 func claimsUntilTheQueueIsAsked(passes bool, meanwhile, first int) (n int) {
 	at := time.Unix(1000, 0)
-	in := New(Config{Types: []scheduler.TypeName{"a", "b"}, Cursors: 8, Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}}})
+	in := New(Config{Types: []scheduler.TypeName{"a", "b"}, Cursors: 8,
+		Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}}})
 	query := scheduler.Job{Type: "a", MSQ: "select 1", Host: "h"}
 	query.Claim = scheduler.Claim{Job: 1, Fence: 1}
 	in.turn["a"] = first
