@@ -111,8 +111,7 @@ cross: ## build and vet for the other systems: macOS, Linux on arm64, Windows (d
 	@set -e; for on in $(or $(ON),darwin/arm64 darwin/amd64 linux/arm64 windows/amd64); do \
 	  os=$${on%/*}; export GOOS=$$os GOARCH=$${on#*/} CGO_ENABLED=0; echo "$$on"; \
 	  $(GO) build -o /dev/null ./cmd/bellhop; \
-	  vet="$(CROSS_VET)"; [ $$os != windows ] || vet="./machine ./client ./client/agent ./client/worker"; \
-	  $(GO) vet $$vet; \
+	  if [ $$os = windows ]; then $(GO) build ./machine ./client/...; else $(GO) vet $(CROSS_VET); fi; \
 	done
 
 .PHONY: dist
