@@ -49,6 +49,8 @@ type Intake struct {
 	feeds    int // how often MSQ jobs were granted something
 	// The types of the last claim, which may be under way; none: it was a pass, which asks for no job without locks.
 	asked    []scheduler.TypeDemand
+	askedAt  time.Time
+	late     bool // that claim is under way for so long that nothing is kept for the queue meanwhile
 	dirty    bool // something rang, and nothing was claimed since
 	leaving  bool // nothing more is claimed
 	excl     exclusion
@@ -172,6 +174,7 @@ func (in *Intake) decide(can Can, now time.Time, s *Step) {
 	if !can.Grant {
 		return
 	}
+	in.late = can.Claiming && now.Sub(in.askedAt) > claimPatience
 	in.feed(can, s)
 	if !can.Claim || in.leaving {
 		return
@@ -193,11 +196,14 @@ func (in *Intake) decide(can Can, now time.Time, s *Step) {
 	if s.Claim == nil && others {
 		s.Claim, s.WarmAt = in.keepWarm(can, now)
 	}
-	in.asked = nil
+	in.asked, in.askedAt = nil, now
 	if s.Claim != nil && !s.Claim.Demand.Locked {
 		in.asked = s.Claim.Demand.Types
 	}
 }
+
+// claimPatience is how long a claim may be under way before items get the queue's turns, too: the database may be away.
+const claimPatience = time.Second
 
 // dormant reports whether there can be no job of a type just now.
 func (in *Intake) dormant(t scheduler.TypeName, can Can) bool {

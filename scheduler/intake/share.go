@@ -139,7 +139,7 @@ func (in *Intake) feedEqual(t scheduler.TypeName, equal, before []*msq, can Can,
 		// While it is being asked, all is for the items. A pass, or a claim for other types, asks for nothing of this type:
 		// the queue's turn stays, or items would have both turns wherever such a claim is under way at each second one.
 		isT := func(d scheduler.TypeDemand) bool { return d.Type == t }
-		asked := can.Claiming && slices.ContainsFunc(in.asked, isT)
+		asked := can.Claiming && (in.late || slices.ContainsFunc(in.asked, isT))
 		queue := c.emptyAt[t] != in.ring && !in.leaving && !asked
 		free := c.now[t] + in.roomFor(name, t, can)
 		if free <= 0 {

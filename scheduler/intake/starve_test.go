@@ -144,3 +144,32 @@ func claimsUntilTheQueueIsAsked(passes bool, meanwhile, first int) (n int) {
 	}
 	return n
 }
+
+// While the database is away, and a claim is not answered, the items that were read go on in all slots.
+func TestIntake_ItemsGoOnWhileAClaimIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1000, 0)
+	in := New(Config{Types: []scheduler.TypeName{"a"}, Cursors: 8,
+		Hosts: []Host{{Locality: scheduler.Locality{Host: "h"}}}})
+	query := scheduler.Job{Type: "a", MSQ: "select 1", Host: "h"}
+	query.Claim = scheduler.Claim{Job: 1, Fence: 1}
+	in.Apply(LocksWoken{}, at)
+	in.Apply(Offered{Host: "h", Epoch: 1}, at)
+	if pass := in.Next(Can{Grant: true, Claim: true, Running: 1}, at).Claim; pass == nil || !pass.Demand.Locked {
+		t.Fatal("no pass is made")
+	}
+	in.Apply(MSQWaits{Claim: query.Claim, Job: &query, Reading: true, Waiting: 9}, at)
+	in.Apply(Offered{Host: "h", Epoch: 1, Now: map[scheduler.TypeName]int{"a": 4}}, at)
+	granted := func(after time.Duration) (n int) {
+		for _, g := range in.Next(Can{Grant: true, Claiming: true, Running: 1}, at.Add(after)).Grants {
+			n += g.Now
+		}
+		return n
+	}
+	if n := granted(claimPatience); n != 2 {
+		t.Errorf("at first the items get %d of 4 slots", n)
+	}
+	if n := granted(claimPatience + time.Millisecond); n != 2 {
+		t.Errorf("then they get %d of the other 2", n)
+	}
+}
