@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,4 +82,35 @@ func TestFlags_AWrongTimeOrIDIsToldInOurWords(t *testing.T) {
 			t.Errorf("bellhop %s: exit code %d: %s%s", line, r.code, r.stdout, r.stderr)
 		}
 	}
+}
+
+// Help is the same in every folder and for every account: the pages of a release are made from it.
+func TestFlags_HelpNamesNoPathOfThisMachine(t *testing.T) {
+	t.Parallel()
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			for _, path := range []string{home, own, at} {
+				if strings.Contains(f.DefValue, path) || strings.Contains(f.Usage, path) {
+					t.Errorf("%s --%s: its help names %s", c.CommandPath(), f.Name, path)
+				}
+			}
+		})
+		for _, under := range c.Commands() {
+			walk(under)
+		}
+	}
+	walk(newRoot(&cli.App{Getenv: os.Getenv}))
 }

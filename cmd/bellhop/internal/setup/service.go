@@ -54,7 +54,7 @@ type unit struct {
 }
 
 func installServiceCommand(a *cli.App, m manager) *cobra.Command {
-	u := unit{Program: cli.OwnProgram()}
+	var u unit
 	var print bool
 	var dir string
 	c := &cobra.Command{
@@ -73,13 +73,16 @@ configuration, if that can be read.`,
 			if u.Config == "" {
 				u.Config = "/etc/bellhop/bellhop.yaml"
 			}
+			if u.Program == "" { // no default of the flag: help and man pages would name a path of this machine
+				u.Program = cli.OwnProgram()
+			}
 			return installService(a, m, u, dir, print)
 		},
 	}
 	c.Flags().BoolVar(&print, "print", false, "print it, and write nothing")
 	c.Flags().StringVar(&u.User, "user", "bellhop", "the `account` that it and its agents run as")
 	c.Flags().StringVar(&dir, "to", m.folder, "the `folder` to write to")
-	c.Flags().StringVar(&u.Program, "program", u.Program, "the `file` of the program that it starts")
+	c.Flags().StringVar(&u.Program, "program", "", "the `file` of the program that it starts (default: this one)")
 	return c
 }
 
