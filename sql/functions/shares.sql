@@ -13,8 +13,10 @@ as $$
       or exists (select from bellhop.share_arrival a where a.type = has_shares.type)
 $$;
 
--- tell_shares: the ordinary claims leave such a type to claim_shared. They learn of it by this notice, and take nothing
--- of the type. STABLE, so that it is called once a statement, before rows are looked at.
+-- tell_shares: the ordinary claims leave a type to claim_shared while a job of it with a share is ready: they look for
+-- one in jobqueue_shared, an index of the table that they write anyway. Two tables more were 11 % of a cold claim. They
+-- learn of it by this notice, and take nothing of the type. STABLE, so that it is called once a statement, before rows
+-- are looked at.
 -- Grant: scheduler
 create or replace function bellhop.tell_shares(type text) returns boolean
 language plpgsql stable

@@ -29,7 +29,8 @@ update bellhop.jobqueue j
           limit $4
             for update skip locked))
    and exists (select 1 from bellhop.instance i where i.id = $1 and i.state = 'live' and not i.paused && array[$3, ''])
-   and (not exists (select from bellhop.share_line l where l.type = $3) and not exists (select from bellhop.share_arrival a where a.type = $3)
+   and ((select true from bellhop.jobqueue s where s.type = $3 and s.share is not null and s.state = 'ready' and not s.held and s.locks is null
+           order by s.type, coalesce(s.run_on, ''), s.priority, s.share, s.id limit 1) is null
      or bellhop.tell_shares($3)) -- asked once, before rows are looked at
 returning j.id, j.fence, j.attempt, j.priority, j.type, j.args, j.msq, j.repeat, coalesce(j.key, ''), coalesce(j.vars::text, ''),
           coalesce(j.traceparent, ''), coalesce(extract(epoch from j.timeout) * 1000, 0)::bigint, case when j.own_attempts then -j.max_attempts else j.max_attempts end, j.deaths,

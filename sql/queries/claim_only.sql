@@ -52,7 +52,8 @@ with recursive ripe as (
      order by x.priority, x.id
      limit d.most) q
   where exists (select 1 from bellhop.instance i where i.id = $1 and i.state = 'live' and not i.paused && array[d.type, ''])
-    and (not exists (select from bellhop.share_line l where l.type = d.type) and not exists (select from bellhop.share_arrival a where a.type = d.type)
+    and ((select true from bellhop.jobqueue s where s.type = d.type and s.share is not null and s.state = 'ready' and not s.held and s.locks is null
+           order by s.type, coalesce(s.run_on, ''), s.priority, s.share, s.id limit 1) is null
       or bellhop.tell_shares(d.type))
 )
 update bellhop.jobqueue j
