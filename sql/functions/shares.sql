@@ -2,8 +2,7 @@
 -- next. Each start moves its key on by 1/weight of virtual time, and a key that had no work comes in at the present
 -- time. Jobs without a share are one key, ''. scheduler/fair has the same order as a model.
 
--- has_shares: whether keys of a type are in the line, or have come. Each claim asks, of two tables that are normally
--- empty. Indexes: share_line's primary key; share_arrival_next.
+-- has_shares: whether keys of a type are in the line, or have come. Indexes: share_line's primary key; share_arrival_next.
 -- Grant: scheduler
 create or replace function bellhop.has_shares(type text) returns boolean
 language sql stable
