@@ -114,11 +114,12 @@ func TestMetrics_TellOfTheQueueItsJobsAndChildren(t *testing.T) {
 			shown[strings.Fields(name)[0]] = true
 		}
 	}
-	// What has no sample is not shown: here are no locks, and no sensors.
+	// What has no sample is not shown: here are no locks, no sensors and no promises.
 	unseen := map[string]bool{
 		prometheusName(observability.ForecastError):  true,
 		prometheusName(observability.SensorFailures): true,
 		prometheusName(observability.SensorLag):      true,
+		prometheusName(observability.Promises):       true,
 	}
 	for _, m := range observability.Metrics {
 		if name := prometheusName(m); !shown[name] && !unseen[name] {

@@ -37,7 +37,8 @@ type fairHost struct {
 	children []*fairChild
 	fair     Fairness
 	now      time.Duration
-	moved    int // children that went since others had their turn
+	moved    int               // children that went since others had their turn
+	heard    map[TypeName]bool // types that waited at the last look
 }
 
 const fairTick, fairLook = 10 * time.Millisecond, 100 * time.Millisecond
@@ -106,6 +107,11 @@ func (h *fairHost) fill() {
 		}
 		if list := h.fair.Claimants(waiting, warm, func(t TypeName) time.Duration { return h.types[t].line }); list != nil {
 			next = list[0].Type
+			for _, w := range waiting { // one that the host has not heard of is first: intake's turns begin with it
+				if !h.heard[w.Type] {
+					next = w.Type
+				}
+			}
 		}
 		typ := h.types[next]
 		child := &fairChild{of: next, coming: !typ.exec, busy: typ.exec, until: h.now + typ.start}
@@ -125,6 +131,10 @@ func (h *fairHost) look() {
 		typ := h.types[child.of]
 		y.Tenants = append(y.Tenants, Tenant{Type: child.of, Stays: typ.exec || child.coming, Exec: typ.exec,
 			Coming: child.coming, Yields: child.yields, Slow: child.yields && h.now-child.yieldedAt >= SlowExit})
+	}
+	h.heard = map[TypeName]bool{}
+	for _, w := range y.Waiting {
+		h.heard[w.Type] = true
 	}
 	slots, start := map[TypeName]int{}, time.Duration(0)
 	for _, child := range h.children {
