@@ -16,6 +16,7 @@ sys.path.insert(0, %q)
 import bellhop
 
 def film(job):
+    assert job.children() == []
     ends = job.children(*({"type": "cut", "args": {"n": n}} for n in range(3)))
     job.finish([(end["state"], end.get("result"), "bad frame" in end.get("error", "")) for end in ends])
 
@@ -34,6 +35,7 @@ const { existsSync } = require('fs')
 const { Client } = require('pg')
 bellhop.work(new Client(process.env.DATABASE_URL), {
   async film (job) {
+    if ((await job.children()).length) throw new Error('no children have ends')
     const ends = await job.children(...[0, 1, 2].map(n => ({ type: 'cut', args: { n } })))
     await job.finish(ends.map(end => [end.state, end.result ?? null, (end.error ?? '').includes('bad frame')]))
   },

@@ -64,7 +64,11 @@ func becomeGuard() {
 func startAgent(r Request, files [3]uintptr, room string) (pid int, errno syscall.Errno) {
 	sys := &syscall.SysProcAttr{}
 	if room != "" {
-		defer into(room, sys)()
+		done, err := into(room, sys)
+		if err != nil {
+			return 0, syscall.EAGAIN
+		}
+		defer done()
 	}
 	if r.DropUser {
 		sys.Credential = &syscall.Credential{Uid: r.UID, Gid: r.GID, Groups: r.Groups}

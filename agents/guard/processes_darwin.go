@@ -159,7 +159,7 @@ func overMemory(string) bool { return false }
 
 func leaveRoom(string) {}
 
-func into(string, *syscall.SysProcAttr) (done func()) { return func() {} }
+func into(string, *syscall.SysProcAttr) (done func(), err error) { return func() {}, nil }
 
 func deadCgroups() []string { return nil }
 

@@ -170,14 +170,14 @@ func overMemory(dir string) (is bool) {
 // leaveRoom removes a room in which nothing lives.
 func leaveRoom(dir string) { removeCgroup(dir, 0) }
 
-// into has a process start in a cgroup. done closes what that takes.
-func into(dir string, attr *syscall.SysProcAttr) (done func()) {
+// into has a process start in a cgroup. done closes what that takes. Without the cgroup it would start without limits.
+func into(dir string, attr *syscall.SysProcAttr) (done func(), err error) {
 	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
-		return func() {}
+		return nil, err
 	}
 	attr.UseCgroupFD, attr.CgroupFD = true, fd
-	return func() { _ = syscall.Close(fd) }
+	return func() { _ = syscall.Close(fd) }, nil
 }
 
 // eachPid visits the processes of a cgroup, without those below it.

@@ -57,9 +57,10 @@ type ChildEnd struct {
 func (j *Job[T]) Children(children ...Child) ([]ChildEnd, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.parts++; len(children) == 0 {
+	if len(children) == 0 { // no step is saved of it, so that it is not counted either
 		return nil, nil
 	}
+	j.parts++
 	raw, is := j.Steps[fmt.Sprintf("children.%d", j.parts)]
 	if !is {
 		return nil, &Rest{Children: children}

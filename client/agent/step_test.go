@@ -127,7 +127,7 @@ func TestChildren_AreSaid(t *testing.T) {
 	for _, c := range []struct{ give, hear string }{
 		{`{"id":7,"attempt":1,"fence":3,"args":""}`,
 			`{"children":[{"type":"cut","args":{"n":1},"timeout":"90 seconds"},{"type":"cut","args":"two","max_attempts":2}]}`},
-		{`{"id":7,"attempt":1,"fence":4,"args":"","steps":{"children.2":[{"job":8,"state":"failed","error":"no"},{"job":9,"state":"succeeded","result":{"w":2}}]}}`,
+		{`{"id":7,"attempt":1,"fence":4,"args":"","steps":{"children.1":[{"job":8,"state":"failed","error":"no"},{"job":9,"state":"succeeded","result":{"w":2}}]}}`,
 			`{"result":[{"job":8,"state":"failed","result":null,"error":"no"},{"job":9,"state":"succeeded","result":{"w":2},"error":""}]}`},
 	} {
 		if _, err := io.WriteString(k.in, c.give+"\n"); err != nil {

@@ -148,6 +148,7 @@ class Run {
 
   // children: makes jobs, such as {type: 'resize', args: '1.jpg'}; how each has ended, in a later run.
   async children (...jobs) {
+    if (jobs.length === 0) return []
     const name = `children.${this.call('children')}`
     if (name in this.steps) return this.steps[name]
     await this.client.query('select bellhop.children($1, $2, $3)', [this.id, this.fence, JSON.stringify(jobs)])

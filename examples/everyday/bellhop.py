@@ -170,6 +170,8 @@ class Run:
 
     def children(self, *jobs):
         """Makes jobs, such as {"type": "resize", "args": "1.jpg"}; how each has ended, in a later run."""
+        if not jobs:
+            return []
         name = f"children.{self._call('children')}"
         if name not in self.steps:
             self._rest("select bellhop.children(%s, %s, %s)", json.dumps(jobs))
