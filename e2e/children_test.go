@@ -102,7 +102,7 @@ func TestChildren_OfAnAgent(t *testing.T) {
 	first := e.serve(serves)
 	e.film(func(id int64) {
 		e.because(id, "blocked", "(cut)")
-		has(t, e.logged(id), "it awaits the ends of its children, and this does not count as an attempt")
+		has(t, e.logged(id), "it awaits the ends of its child jobs, and this does not count as an attempt")
 		has(t, e.ok("graph", strconv.FormatInt(id, 10)), "cut")
 		has(t, e.ok("show", strconv.FormatInt(id, 10)), "children.1")
 		first.kill()

@@ -49,7 +49,7 @@ func (r Resting) String() string {
 	}
 	switch {
 	case r.Children != "":
-		return "awaits the ends of its children" + keeps
+		return "awaits the ends of its child jobs" + keeps
 	case r.Event == "":
 		return "sleeps for " + r.Pause.String() + keeps
 	case r.Pause == 0:

@@ -24,7 +24,7 @@ type Rest struct {
 func (r *Rest) Error() string {
 	switch {
 	case len(r.Children) > 0:
-		return fmt.Sprintf("it awaits the ends of %d children", len(r.Children))
+		return fmt.Sprintf("it awaits the ends of %d child jobs", len(r.Children))
 	case r.Event == "":
 		return fmt.Sprintf("it sleeps for %s", r.Pause)
 	}

@@ -251,7 +251,7 @@ begin
         end if;
       exception when data_exception or integrity_constraint_violation or insufficient_privilege or program_limit_exceeded then
         get stacked diagnostics fault = message_text;
-        fault := 'its children cannot be made: ' || fault;
+        fault := 'its child jobs cannot be made: ' || fault;
       end;
       if fault is null then
         return next o.id;

@@ -85,11 +85,11 @@ func TestChildren_ThatCannotBeMade(t *testing.T) {
 		`[{"type":"cut"},7]`:                 "child 2 has no type",
 		`[{"type":"command","args":"stop"}]`: "child 1 is of type command, which a run cannot make",
 		`[{"type":"cut","msq":"select 1"}]`:  "child 1 has the unknown key msq; known are type, args, vars,",
-		`[{"type":"cut","args":"a\nb"}]`:     "its children cannot be made: new row for relation \"jobqueue\" violates check constraint \"jobqueue_args_one_line\"",
-		`[{"type":"cut","priority":99}]`:     "its children cannot be made: ",
-		`[{"type":"cut","timeout":"soon"}]`:  "its children cannot be made: ",
-		`[{"type":"cut","locks":7}]`:         "its children cannot be made: ",
-		`[{"type":"cut\u0000"}]`:             "its children cannot be made: ",
+		`[{"type":"cut","args":"a\nb"}]`:     "its child jobs cannot be made: new row for relation \"jobqueue\" violates check constraint \"jobqueue_args_one_line\"",
+		`[{"type":"cut","priority":99}]`:     "its child jobs cannot be made: ",
+		`[{"type":"cut","timeout":"soon"}]`:  "its child jobs cannot be made: ",
+		`[{"type":"cut","locks":7}]`:         "its child jobs cannot be made: ",
+		`[{"type":"cut\u0000"}]`:             "its child jobs cannot be made: ",
 	} {
 		id := e.insert("type, max_attempts", "'cat', 5")
 		e.rests(e.claim(demand(1))[0], scheduler.Resting{Children: children})
