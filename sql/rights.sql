@@ -339,6 +339,8 @@ grant EXECUTE on function bellhop.lock_reservations to bellhop_reader;
 grant EXECUTE on function bellhop.lock_reservations to bellhop_scheduler;
 grant EXECUTE on function bellhop.lock_scene to bellhop_reader;
 grant EXECUTE on function bellhop.lock_scene to bellhop_scheduler;
+grant EXECUTE on function bellhop.lock_turns to bellhop_scheduler;
+grant EXECUTE on function bellhop.lock_turns_taken to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_clash to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_ok to bellhop_scheduler;
 grant EXECUTE on function bellhop.locks_ok to bellhop_submitter;

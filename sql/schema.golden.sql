@@ -645,7 +645,8 @@ table bellhop.share_clock (
   place text not null,
   priority smallint not null,
   now double precision not null default 0,
-  looked text not null default ''::text
+  looked text not null default ''::text,
+  turned text not null default ''::text
 );
 
 table bellhop.share_line (
@@ -1136,6 +1137,7 @@ CREATE INDEX instance_live ON bellhop.instance USING btree (id) WHERE (state = '
 CREATE INDEX jobqueue_floor ON bellhop.jobqueue USING btree (txid, type) WHERE ((state = 'ready'::text) AND (txid > '0'::xid8));
 CREATE UNIQUE INDEX jobqueue_key ON bellhop.jobqueue USING btree (key) WHERE (key IS NOT NULL);
 CREATE INDEX jobqueue_locked ON bellhop.jobqueue USING btree (COALESCE(behind, ''::text), type, priority, id) WHERE ((locks IS NOT NULL) AND (state = 'ready'::text) AND (NOT held));
+CREATE INDEX jobqueue_locked_share ON bellhop.jobqueue USING btree (COALESCE(behind, ''::text), type, priority, COALESCE(share, ''::text), id) WHERE ((locks IS NOT NULL) AND (state = 'ready'::text) AND (NOT held));
 CREATE INDEX jobqueue_parked ON bellhop.jobqueue USING btree (state, held, run_at, id) WHERE ((state = ANY (ARRAY['held'::text, 'blocked'::text, 'scheduled'::text, 'failed'::text, 'quarantined'::text])) OR ((state = 'ready'::text) AND (run_at IS NOT NULL)));
 CREATE INDEX jobqueue_pinned ON bellhop.jobqueue USING btree (type, run_on, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NOT NULL) AND (locks IS NULL) AND (share IS NULL));
 CREATE INDEX jobqueue_ready ON bellhop.jobqueue USING btree (type, priority, id) WHERE ((state = 'ready'::text) AND (NOT held) AND (run_on IS NULL) AND (locks IS NULL) AND (share IS NULL));
@@ -1958,6 +1960,19 @@ CREATE OR REPLACE FUNCTION bellhop.lock_scene(most integer, mine bigint DEFAULT 
  SET jit TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off';
+
+CREATE OR REPLACE FUNCTION bellhop.lock_turns(lock text, type text, priority smallint, most integer)
+ RETURNS TABLE(id bigint, place bigint)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off';
+
+CREATE OR REPLACE FUNCTION bellhop.lock_turns_taken(types text[], priorities smallint[], shares text[], starts integer[], rest boolean[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.locks_came()
  RETURNS trigger

@@ -16,6 +16,7 @@ type waiting struct {
 	typ      string
 	priority int // as submitted
 	since    time.Time
+	place    ID     // what orders it among equals: its id, or another's with which it has exchanged it (takeTurns)
 	now      int    // its priority now
 	aged     bool   // it weighs nothing
 	in       *group // nil: it waits no more
@@ -182,10 +183,10 @@ func (b *backlog) reservedAt(priority int) *Index {
 	return x
 }
 
-// order is that of jobs of one static value: by id, or, where it is weighed how
+// order is that of jobs of one static value: by place, or, where it is weighed how
 // long they wait, the oldest first.
 func (b *backlog) order(aged bool) func(x, y *waiting) bool {
-	byID := func(x, y *waiting) bool { return x.id < y.id }
+	byID := func(x, y *waiting) bool { return x.place < y.place }
 	if aged || b.Order != Predictive || b.Constants.Horizon() == 0 {
 		return byID
 	}
@@ -267,7 +268,7 @@ func (b *backlog) best(c *class) (*lane, *group) {
 			continue
 		}
 		weight := b.spv(l) * b.Constants.Factor(b.now.Sub(g.first().since))
-		if bestGroup == nil || weight < least || weight == least && g.first().id < bestGroup.first().id {
+		if bestGroup == nil || weight < least || weight == least && g.first().place < bestGroup.first().place {
 			bestLane, bestGroup, least = l, g, weight
 		}
 	}

@@ -173,11 +173,11 @@ func prepare(in Input, waits map[ID]Reason) (*backlog, *gates, []*waiting) {
 	slices.SortFunc(pending, func(x, y Job) int { return cmp.Compare(x.ID, y.ID) })
 	list := make([]*waiting, 0, len(pending))
 	for i := range pending {
-		w := newWaiting(&pending[i])
-		if b.holds(w) {
-			continue
-		}
-		list = append(list, w)
+		list = append(list, newWaiting(&pending[i]))
+	}
+	takeTurns(list, in.Policy.Constants, in.Now)
+	list = slices.DeleteFunc(list, b.holds)
+	for _, w := range list {
 		b.add(w)
 	}
 	return b, g, list
@@ -192,7 +192,7 @@ func newWaiting(j *Job) *waiting {
 	if j.Elsewhere {
 		typ = elsewhere
 	}
-	return &waiting{id: j.ID, set: j.Locks, setKey: j.Locks.key(), typ: typ,
+	return &waiting{id: j.ID, place: j.ID, set: j.Locks, setKey: j.Locks.key(), typ: typ,
 		priority: j.Priority, since: j.Since, job: j}
 }
 

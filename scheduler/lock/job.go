@@ -16,6 +16,7 @@ type Job struct {
 
 	Args, Key, RunOn, SubmittedBy string
 	Share                         string // empty: none
+	Turn                          int    // as in Waiting
 	Vars                          map[string]string
 	Reasons                       []string
 	Submitted                     time.Time

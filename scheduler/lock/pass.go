@@ -48,6 +48,8 @@ type Waiting struct {
 	// What only filters ask for.
 	Args, Key, RunOn, SubmittedBy, Share string
 	Vars                                 map[string]string
+	// Turn is its place among jobs of its type and priority whose keys take turns; 0: it has none, and comes after them.
+	Turn int
 	// Unreadable is why what its agent says of its locks cannot be read; nil: it can.
 	Unreadable error
 }
@@ -275,6 +277,7 @@ func (w Waiting) subject() Job {
 		SubmittedBy: w.SubmittedBy,
 		Vars:        w.Vars,
 		Share:       w.Share,
+		Turn:        w.Turn,
 	}
 }
 

@@ -179,7 +179,7 @@ func (s *simulation) arrive(i int) {
 		s.pending = append(s.pending, i)
 		return
 	}
-	w := &waiting{id: j.id, at: i, set: j.Locks, typ: j.Type, priority: j.Priority, since: j.since}
+	w := &waiting{id: j.id, place: j.id, at: i, set: j.Locks, typ: j.Type, priority: j.Priority, since: j.since}
 	if s.policy.Order.waitsInSlot() {
 		w.set = Set{}
 	}

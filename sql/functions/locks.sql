@@ -44,8 +44,8 @@ as $$
 $$;
 
 -- first_behind: the first jobs that wait behind a lock. One job of each type is looked up, and the most urgent of them
--- taken; this is repeated `most` times. Types in but_types are left out. Index: jobqueue_locked, one probe for each
--- type.
+-- taken; this is repeated `most` times. Of one type and priority, keys take turns (lock_turns.sql). Types in but_types are
+-- left out. Indexes: jobqueue_locked, one probe for each type; those of lock_turns.
 -- Grant: scheduler
 create or replace function bellhop.first_behind(lock text, most integer, but_types text[]) returns table (job bigint, fence bigint, locks text[])
 language plpgsql volatile -- sql would not do: plpgsql keeps its plans
@@ -63,16 +63,33 @@ begin
              where coalesce(j.behind, '') = first_behind.lock and j.state = 'ready' and not j.held and j.locks is not null and j.type > t.type
              order by j.type limit 1)
       from t where t.type is not null
+  ), turns as materialized (
+    select o.id, o.place
+      from t
+     cross join lateral (
+       select j.priority from bellhop.jobqueue j
+        where coalesce(j.behind, '') = first_behind.lock and j.type = t.type and j.state = 'ready' and not j.held and j.locks is not null
+        order by j.priority, j.id limit 1) best
+     cross join lateral bellhop.lock_turns(first_behind.lock, t.type, best.priority, first_behind.most) o
+     where t.type is not null and t.type <> all (first_behind.but_types)
+  ), in_turn as (
+    select j.id, j.fence, j.priority, j.locks, o.place
+      from turns o
+     cross join lateral (select * from bellhop.jobqueue j where j.id = o.id for update skip locked) j
+  ), by_id as (
+    select f.id, f.fence, f.priority, f.locks, null::bigint
+      from t
+     cross join lateral (
+       select j.id, j.fence, j.priority, j.locks from bellhop.jobqueue j
+        where coalesce(j.behind, '') = first_behind.lock and j.type = t.type and j.state = 'ready' and not j.held and j.locks is not null
+          and not exists (select from turns o where o.id = j.id)
+        order by j.priority, j.id limit first_behind.most
+          for update skip locked) f
+     where t.type is not null and t.type <> all (first_behind.but_types)
   )
   select f.id, f.fence, f.locks
-    from t
-   cross join lateral (
-     select j.id, j.fence, j.priority, j.locks from bellhop.jobqueue j
-      where coalesce(j.behind, '') = first_behind.lock and j.type = t.type and j.state = 'ready' and not j.held and j.locks is not null
-      order by j.priority, j.id limit first_behind.most
-        for update skip locked) f
-   where t.type is not null and t.type <> all (first_behind.but_types)
-   order by f.priority, f.id limit first_behind.most;
+    from (table in_turn union all table by_id) f
+   order by f.priority, f.place, f.id limit first_behind.most; -- nulls come last
 end
 $$;
 

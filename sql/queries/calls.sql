@@ -317,3 +317,8 @@ select s.job, s.by, s.what, coalesce(s.why, '') as why from bellhop.promises_set
 -- name: promise_danger
 -- Records that a forecast passes the promise of a job, or keeps it again; whether that is news. Index: promise's primary key.
 select bellhop.promise_danger($1, $2, $3)
+
+-- name: locks_turns_taken
+-- Moves the keys of the jobs that a pass has started. $1 types, $2 priorities, $3 keys, $4 how many starts, $5 whether other
+-- jobs of that type and priority wait. Guard: share_clock's rows, locked. Indexes: those of the function.
+select bellhop.lock_turns_taken($1::text[], $2::smallint[], $3::text[], $4::integer[], $5::boolean[])

@@ -42,6 +42,8 @@ type Claimer struct {
 	// What its passes may take without a word; used under the connection's lock.
 	silence passSilence
 	shares  sharedTypes
+	// Until when passes take it that no waiting job of a type has a share, where they have found none.
+	turnless map[string]time.Time
 }
 
 // Again is how long after the last claim of jobs with locks a limit per time, which is used up, lets the next one

@@ -358,7 +358,7 @@ func TestFilters_SQLAndPolicyAgreeOnWhatMatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	var jobs []lock.Waiting
-	if err := scanJobs(rows, &jobs, nil); err != nil {
+	if err := scanJobs(rows, &jobs, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	answers := map[string]int{}

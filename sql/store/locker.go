@@ -56,6 +56,8 @@ var (
 	locksShareSQL  = sql.Query("locks_share")
 	locksRejectSQL = sql.Query("locks_reject")
 	locksAdoptSQL  = sql.Query("locks_adopt")
+	locksTurnsSQL  = sql.Query("locks_turns")
+	locksTakenSQL  = sql.Query("locks_turns_taken")
 	ringLocksSQL   = sql.Query("locks_ring")
 )
 
@@ -110,7 +112,7 @@ func without(d scheduler.Demand, jobs []scheduler.Job) scheduler.Demand {
 }
 
 // pass is one of them: a transaction of two round trips, the second of which commits;
-// with filters, of three.
+// with filters or shares, of three.
 type pass struct {
 	claimer *Claimer
 	me      scheduler.InstanceID
@@ -120,8 +122,9 @@ type pass struct {
 	more    bool                     // there may be jobs that it has not looked at
 	agents  map[lock.ID]string       // whose room jobs take that wait
 	turns   map[lock.ID][]lock.Grant // which locks are free for a job that waited behind them
-	again   time.Duration            // until a limit per time lets another start; 0: none is used up
-	ages    time.Time                // when a job that waits is to be reserved for; zero: none
+	known   lock.Pass
+	again   time.Duration // until a limit per time lets another start; 0: none is used up
+	ages    time.Time     // when a job that waits is to be reserved for; zero: none
 }
 
 func (p *pass) make(ctx context.Context, conn *pgx.Conn) error {
@@ -141,6 +144,7 @@ func (p *pass) inTurn(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
+	p.known = known
 	choice := p.claimer.Policy.Choose(known)
 	if at := choice.Again(known); !at.IsZero() {
 		p.again = at.Sub(known.Now)
@@ -211,18 +215,24 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 	host := []any{int64(p.me), types, p.demand.Localities, rjm, placed, p.demand.MSQ, names, priorities, templated, worst}
 	batch.Queue(locksHeldSQL, host...).Query(func(rows pgx.Rows) error { return p.scanHeld(rows, &known) })
 	if adopt := p.claimer.Templates.Among(types); len(adopt) > 0 {
-		batch.Queue(locksAdoptSQL, adopt, p.look)
+		batch.Queue(locksAdoptSQL, adopt, p.look, p.demand.Localities)
 	}
 	if len(types) > 0 {
 		batch.Queue(locksWantedSQL, append(host, p.look)...).
-			Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Waiting, p.claimer.Templates) })
+			Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Waiting, p.claimer.Templates, false) })
 	}
 	batch.Queue(locksRuledSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&known.Now, &filtered) })
-	if err = conn.SendBatch(ctx, batch).Close(); err == nil && filtered {
-		rules := &pgx.Batch{}
-		rules.Queue(locksRulesSQL).Query(func(rows pgx.Rows) error { return p.claimer.rules(rows, &known) })
-		rules.Queue(locksRunSQL).Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Running, nil) })
-		err = conn.SendBatch(ctx, rules).Close()
+	if err = conn.SendBatch(ctx, batch).Close(); err != nil {
+		return known, woken, err
+	}
+	more := &pgx.Batch{}
+	if filtered {
+		more.Queue(locksRulesSQL).Query(func(rows pgx.Rows) error { return p.claimer.rules(rows, &known) })
+		more.Queue(locksRunSQL).Query(func(rows pgx.Rows) error { return scanJobs(rows, &known.Running, nil, false) })
+	}
+	p.turnsOf(more, host[:9], &known)
+	if more.Len() > 0 {
+		err = conn.SendBatch(ctx, more).Close()
 	}
 	p.agents = map[lock.ID]string{}
 	for _, w := range slices.Concat(known.Waiting, known.Reserved) {
@@ -230,48 +240,6 @@ func (p *pass) read(ctx context.Context, conn *pgx.Conn) (known lock.Pass, woken
 	}
 	known.Most, known.Total = most, p.demand.Total
 	return known, woken, err
-}
-
-func (p *pass) scanHeld(rows pgx.Rows, known *lock.Pass) error {
-	var g lock.Grant
-	var w lock.Waiting
-	var of lock.Columns
-	var priority *int
-	var typ, agent *string
-	p.turns = map[lock.ID][]lock.Grant{}
-	_, err := pgx.ForEachRow(rows, []any{(*int64)(&g.Job), &g.Level, &g.Name, &g.Mode, &g.Since, &g.Past, &priority,
-		&w.Locks, &w.Reasons, &typ, &of.Args, &of.Key, &of.Vars, &of.RunOn, &of.SubmittedBy, &of.Share,
-		&agent}, func() error {
-		switch {
-		case g.Mode == lock.Turn:
-			p.turns[g.Job] = append(p.turns[g.Job], g)
-			return nil
-		case priority == nil:
-			known.Held = append(known.Held, g)
-			return nil
-		}
-		w.Job, w.Priority, w.Type, w.Since = g.Job, *priority, *typ, g.Since
-		if w.Elsewhere = agent == nil; agent != nil {
-			w.Agent = *agent
-		}
-		known.Reserved = append(known.Reserved, p.claimer.Templates.Resolved(w, of))
-		w, of = lock.Waiting{}, lock.Columns{}
-		return nil
-	})
-	return err
-}
-
-// scanJobs reads jobs, with the locks of their agents' templates.
-func scanJobs(rows pgx.Rows, into *[]lock.Waiting, templates lock.Templates) error {
-	var w lock.Waiting
-	var of lock.Columns
-	_, err := pgx.ForEachRow(rows, []any{(*int64)(&w.Job), &w.Type, &w.Priority, &w.Since, &w.Locks, &w.Reasons,
-		&of.Args, &of.Key, &of.Vars, &of.RunOn, &of.SubmittedBy, &of.Share, &w.Agent}, func() error {
-		*into = append(*into, templates.Resolved(w, of))
-		w, of = lock.Waiting{}, lock.Columns{}
-		return nil
-	})
-	return err
 }
 
 // writes claim what was chosen, with its locks, and tell the others behind
@@ -332,6 +300,7 @@ func (p *pass) claims(batch *pgx.Batch, choice lock.Choice, jobs *[]scheduler.Jo
 		}
 		return err
 	})
+	p.taken(batch, choice)
 	if levels, names := p.shared(choice); len(levels) > 0 {
 		batch.Queue(locksShareSQL, levels, names)
 	}

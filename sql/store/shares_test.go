@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bellhop/scheduler"
 	"bellhop/scheduler/fair"
 )
 
@@ -20,11 +21,18 @@ func (e *env) starts(claims, most int) string {
 	e.Helper()
 	var got []string
 	for range claims {
-		for _, j := range e.claim(plainly(most)) {
-			got = append(got, e.one("select coalesce(share, '-') from bellhop.jobqueue where id = $1", int64(j.Claim.Job)))
-		}
+		got = append(got, e.sharesOf(e.claim(plainly(most)))...)
 	}
 	return strings.Join(got, " ")
+}
+
+// sharesOf are the keys of jobs; '-' stands for none.
+func (e *env) sharesOf(jobs []scheduler.Job) (list []string) {
+	e.Helper()
+	for _, j := range jobs {
+		list = append(list, e.one("select coalesce(share, '-') from bellhop.jobqueue where id = $1", int64(j.Claim.Job)))
+	}
+	return list
 }
 
 func (e *env) wantStarts(claims, most int, want string) {
