@@ -58,6 +58,7 @@ type evidence struct {
 	journal  []entry
 	rows     []row
 	runs     map[int64]int    // of each event
+	ledger   map[int64]int    // how often an app that takes jobs has written each token, with the job's outcome
 	written  map[int64]string // outcomes in the rows of an attached table
 	seen     map[int64]int64  // jobs that a client saw succeed, and under which fence
 	kills    int              // agents that a fault killed: each may cost an attempt
@@ -81,7 +82,8 @@ func check(e evidence) (found []violation) {
 			c.finished[claimed{line.token, line.job, line.fence}] = line
 		}
 	}
-	for _, rule := range []func(){c.ends, c.proven, c.witnessed, c.counted, c.ordered, c.exactly, c.whole, c.after} {
+	for _, rule := range []func(){c.ends, c.proven, c.witnessed, c.counted, c.ordered, c.exactly, c.whole, c.stepwise,
+		c.families, c.booked, c.after} {
 		rule()
 	}
 	return c.found

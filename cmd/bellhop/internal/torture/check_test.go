@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// sound is a history in which all went well: one job, one that needs it, one that fails once, a query, an event, a key.
+// sound is a history in which all went well: one job, one that needs it, one that fails once, a query, an event, a key,
+// one with a step, one with a child job, one that an app took.
 func sound() evidence {
 	told := newExpectation()
 	told.committed = map[int64]string{1: "INSERT", 2: "in a graph", 3: "failing once", 4: "with a key"}
@@ -59,6 +60,20 @@ func sound() evidence {
 	job(stepA+100_005, 18, 7, 1)
 	ran(stepB+100_005, 19, 8, 1)
 	job(stepB+100_005, 19, 8, 1)
+	takes := func(token int64, words string) {
+		ran(token, 10+token, 9, 1)
+		job(token, 10+token, 9, 1)
+		e.rows[len(e.rows)-1].args = words
+	}
+	saved := entry{what: stepping, token: stepToken(20, 1), job: 30, fence: 8}
+	e.journal = append(e.journal, saved)
+	saved.what = kept
+	e.journal = append(e.journal, saved)
+	takes(20, "n=20 steps=1")
+	takes(childToken(21, 0), "n=400000210")
+	takes(21, "n=21 children=1")
+	takes(22, "n=22")
+	e.rows[len(e.rows)-1].typ, e.ledger = "taken", map[int64]int{22: 1}
 	return e
 }
 
@@ -110,9 +125,20 @@ func TestCheck_FindsEachViolation(t *testing.T) {
 		"a job began before its time":          {ordered, func(e *evidence) { e.told.notBefore[1] = 9 }},
 		"a success that was seen is gone":      {proven, func(e *evidence) { e.seen[11] = 0 }},
 		"an attached row has no outcome":       {exactly, func(e *evidence) { e.written[6] = "" }},
-		"the queue slept on":                   {recovered, func(e *evidence) { e.idle = time.Minute }},
-		"a process is left":                    {quiet, func(e *evidence) { e.left = []string{"processes [7] are left of agents"} }},
-		"the queue worked again too late":      {recovered, func(e *evidence) { e.took = time.Minute }},
+		"a saved step was done again": {exactly, func(e *evidence) {
+			e.journal = append(e.journal, entry{what: stepping, token: stepToken(20, 1), job: 30, fence: 9})
+		}},
+		"a job ended without its step": {exactly, func(e *evidence) { job(e, 30).args = "n=20 steps=2" }},
+		"a child job was made twice":   {exactly, func(e *evidence) { e.rows = append(e.rows, *job(e, 10+childToken(21, 0))) }},
+		"a parent did not wait":        {ordered, func(e *evidence) { at(e, 21, begun).at = -1 }},
+		"the ledger lacks a job":       {exactly, func(e *evidence) { delete(e.ledger, 22) }},
+		"the ledger has a job twice":   {exactly, func(e *evidence) { e.ledger[22] = 2 }},
+		"the ledger has a job that is open": {exactly, func(e *evidence) {
+			job(e, 32).state, job(e, 32).successes = "running", 0
+		}},
+		"the queue slept on":              {recovered, func(e *evidence) { e.idle = time.Minute }},
+		"a process is left":               {quiet, func(e *evidence) { e.left = []string{"processes [7] are left of agents"} }},
+		"the queue worked again too late": {recovered, func(e *evidence) { e.took = time.Minute }},
 	}
 	seen := map[invariant]bool{}
 	for name, c := range cases {

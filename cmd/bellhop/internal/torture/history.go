@@ -34,6 +34,9 @@ type outcome struct {
 // instancesEach is how many instances a history begins with.
 const instancesEach = 2
 
+// workersEach is how many apps take jobs in a history.
+const workersEach = 2
+
 // luckOf is what a history does: the same seed and number do the same harm, though not at the same moments.
 func luckOf(seed uint64, number int) *rand.Rand {
 	return rand.New(&shared{source: rand.NewPCG(seed, uint64(number))})
@@ -104,6 +107,12 @@ func (s *stage) suffer(ctx context.Context, h history) (e evidence, err error) {
 		defer close(idle)
 		l.run(working, 25*time.Millisecond)
 	}()
+	employed, dismiss := context.WithCancel(ctx)
+	defer dismiss()
+	workers, err := s.employ(employed, workersEach)
+	if err != nil {
+		return e, err
+	}
 	for range h.strokes {
 		s.pause(ctx, s.between(300*time.Millisecond, 900*time.Millisecond))
 		if err := h.fault.stroke(ctx, s); err != nil {
@@ -123,7 +132,10 @@ func (s *stage) suffer(ctx context.Context, h history) (e evidence, err error) {
 	stop()
 	<-idle
 	<-watched
-	return e, s.gather(ctx, l, &e)
+	over := s.over(ctx)
+	dismiss()
+	<-workers
+	return e, s.gather(ctx, over, l, &e)
 }
 
 // watch looks at the queue as a client does, until ctx ends: what it sees there has happened.
@@ -175,9 +187,9 @@ const probe = 9_000_000
 // slack is what a machine may take beyond the promise: a lease and a heartbeat, counted from the last fault.
 const slack = 10 * time.Second
 
-// gather waits until the work is over, ends the instances, and reads what the history left behind.
-func (s *stage) gather(ctx context.Context, l *load, e *evidence) error {
-	over := s.over(ctx)
+// gather is called when the work is over, or stands still (over). It ends the instances, and reads what the history
+// left behind.
+func (s *stage) gather(ctx context.Context, over error, l *load, e *evidence) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -211,10 +223,13 @@ func (s *stage) gather(ctx context.Context, l *load, e *evidence) error {
 	if e.rows, err = s.rows(ctx); err != nil {
 		return err
 	}
-	if e.runs, err = s.events(ctx); err != nil {
+	if e.runs, err = s.counts(ctx, eventsSQL); err != nil {
 		return err
 	}
-	e.written, err = s.written(ctx)
+	if e.written, err = s.written(ctx); err != nil {
+		return err
+	}
+	e.ledger, err = s.counts(ctx, ledgerSQL)
 	return err
 }
 
@@ -272,14 +287,15 @@ func (s *stage) rows(ctx context.Context) ([]row, error) {
 	})
 }
 
-func (s *stage) events(ctx context.Context) (map[int64]int, error) {
-	runs := map[int64]int{}
-	found, err := s.admin.Query(ctx, eventsSQL)
+// counts reads how often each number is there.
+func (s *stage) counts(ctx context.Context, query string) (map[int64]int, error) {
+	all := map[int64]int{}
+	found, err := s.admin.Query(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	var id int64
 	var n int
-	_, err = pgx.ForEachRow(found, []any{&id, &n}, func() error { runs[id] = n; return nil })
-	return runs, err
+	_, err = pgx.ForEachRow(found, []any{&id, &n}, func() error { all[id] = n; return nil })
+	return all, err
 }

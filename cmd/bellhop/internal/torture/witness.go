@@ -30,10 +30,17 @@ func WitnessCommand(*cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: Witness, Hidden: true, Args: cobra.MaximumNArgs(1),
 		Short: "The agent of bellhop torture",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			w, err := openWitness(os.Getenv(journalVariable))
 			if err != nil {
 				return err
+			}
+			if url := os.Getenv(workerVariable); url != "" {
+				lease, err := time.ParseDuration(os.Getenv(leaseVariable))
+				if err != nil {
+					return err
+				}
+				return w.takes(c.Context(), url, lease)
 			}
 			if os.Getenv("BELLHOP_JOB_ID") != "" {
 				return w.once(strings.Join(args, " "))
@@ -48,6 +55,7 @@ func WitnessCommand(*cli.App) *cobra.Command {
 type witness struct {
 	book, tokens, names *os.File
 	me                  string
+	lines               *bufio.Scanner // from the scheduler
 }
 
 func openWitness(dir string) (*witness, error) {
@@ -66,6 +74,7 @@ type claim struct {
 	Attempt   int
 	Args      string
 	Item      map[string]string
+	Steps     map[string]json.RawMessage
 }
 
 // once does the job of a process that has one.
@@ -83,20 +92,22 @@ func (w *witness) once(args string) error {
 // serve does one line after the other.
 func (w *witness) serve() error {
 	fmt.Println(`{"bellhop":1}`)
-	lines := bufio.NewScanner(os.Stdin)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	w.lines = bufio.NewScanner(os.Stdin)
+	w.lines.Buffer(nil, 1<<20)
+	for w.lines.Scan() {
 		var c claim
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+		if err := json.Unmarshal(w.lines.Bytes(), &c); err != nil {
 			return fmt.Errorf("read a line of the scheduler: %w", err)
 		}
-		if w.do(c) {
+		switch ok, rests := w.does(c); {
+		case rests: // it has said so
+		case ok:
 			fmt.Println(`{"ok":true}`)
-		} else {
+		default:
 			fmt.Println(`{"fail":"as planned","exit_code":3}`)
 		}
 	}
-	return lines.Err()
+	return w.lines.Err()
 }
 
 // task is what the arguments of a job, or an item, ask for.
@@ -106,6 +117,10 @@ type task struct {
 	fails int           // the last attempt that fails; 0: none
 	lock  int           // a lock's number; −1: none
 	write bool          // it is exclusive
+
+	steps, children int // how many it saves, and makes
+	sleep           time.Duration
+	event           string // which it awaits
 }
 
 // parseTask reads words such as "n=17 ms=20 fails=1 lock=2:x".
@@ -124,6 +139,14 @@ func parseTask(words string) task {
 			t.fails = int(n)
 		case "lock":
 			t.lock, t.write = int(n), how == "x"
+		case "steps":
+			t.steps = int(n)
+		case "children":
+			t.children = int(n)
+		case "sleep":
+			t.sleep = time.Duration(n) * time.Millisecond
+		case "await":
+			t.event = value
 		}
 	}
 	return t
@@ -131,6 +154,12 @@ func parseTask(words string) task {
 
 // do does one task, and reports whether it is to succeed.
 func (w *witness) do(c claim) bool {
+	ok, _ := w.does(c)
+	return ok
+}
+
+// does does one task, or a part of it: rests says that the job goes on later.
+func (w *witness) does(c claim) (ok, rests bool) {
 	words := c.Args
 	for name, value := range c.Item {
 		words += " " + name + "=" + value
@@ -145,17 +174,21 @@ func (w *witness) do(c claim) bool {
 		w.write(clashed, t, c)
 	}
 	time.Sleep(t.takes) // this is the work
+	rests = w.through(t, c)
 	fails := c.Attempt <= t.fails
-	if fails {
+	switch {
+	case rests:
+		w.write(rested, t, c)
+	case fails:
 		w.write(failed, t, c)
-	} else {
+	default:
 		w.write(done, t, c)
 	}
 	if t.lock >= 0 {
 		release(w.names, int64(t.lock))
 	}
 	release(w.tokens, t.token)
-	return !fails
+	return !fails, rests
 }
 
 func (w *witness) write(what string, t task, c claim) {
@@ -190,6 +223,9 @@ const (
 	failed     = "fail"
 	overlapped = "overlap" // begun while another process did the same
 	clashed    = "clash"   // its lock was held by another process
+	rested     = "rest"    // the job goes on later
+	stepping   = "step"    // a step of a job is done
+	kept       = "kept"    // and its output is committed
 )
 
 // entry is one line of a journal.

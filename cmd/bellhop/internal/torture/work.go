@@ -38,6 +38,7 @@ var (
 	openSQL     = statement("open")
 	rowsSQL     = statement("rows")
 	eventsSQL   = statement("events")
+	ledgerSQL   = statement("ledger")
 )
 
 // attempts is more than a job can lose to agents that are killed.
@@ -107,7 +108,8 @@ type load struct {
 // run submits until ctx ends, one piece every few milliseconds.
 func (l *load) run(ctx context.Context, pause time.Duration) {
 	kinds := []func(context.Context) error{l.single, l.single, l.copied, l.keyed, l.graph, l.query, l.locked, l.locked,
-		l.scheduled, l.retried, l.event, l.event, l.single, l.locked, l.keyed, l.long, l.failing, l.attached}
+		l.scheduled, l.retried, l.event, l.event, l.single, l.locked, l.keyed, l.long, l.failing, l.attached,
+		l.shared, l.stepped, l.parent, l.taken, l.taken}
 	for ctx.Err() == nil {
 		// A statement that has begun is not broken off: whether it was committed would not be known.
 		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

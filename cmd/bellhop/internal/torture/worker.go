@@ -1,0 +1,103 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// workerVariable names the database of a witness that is a worker: an app which takes jobs itself, by functions of SQL.
+const workerVariable = "BELLHOP_TORTURE_DATABASE"
+
+// leaseVariable is for how long such an app takes a job.
+const leaseVariable = "BELLHOP_TORTURE_LEASE"
+
+var (
+	takeSQL   = statement("take")
+	finishSQL = statement("finish")
+)
+
+// takes is the loop of a worker. It ends when its stdin does, which dies with the process that started it.
+func (w *witness) takes(ctx context.Context, url string, lease time.Duration) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	var conn *pgx.Conn
+	for ctx.Err() == nil {
+		var err error
+		if conn == nil || conn.IsClosed() {
+			conn, err = pgx.Connect(ctx, url)
+		}
+		worked := false
+		if err == nil {
+			worked, err = w.takeOne(ctx, conn, lease)
+		}
+		if err != nil || !worked { // a server that is away, or nothing to do: a witness may ask again
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+// takeOne takes a job, does it, and finishes it in the transaction that writes the ledger.
+func (w *witness) takeOne(ctx context.Context, conn *pgx.Conn, lease time.Duration) (worked bool, err error) {
+	var c claim
+	err = conn.QueryRow(ctx, takeSQL, lease.Milliseconds()).Scan(&c.ID, &c.Fence, &c.Attempt, &c.Args)
+	if err == pgx.ErrNoRows {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	w.do(c)
+	_, err = conn.Exec(ctx, finishSQL, c.ID, c.Fence, parseTask(c.Args).token)
+	return true, err // BH004: another session has the job
+}
+
+// employ keeps workers at work until ctx ends: one that dies is started again. over closes when all have ended.
+func (s *stage) employ(ctx context.Context, workers int) (over <-chan struct{}, err error) {
+	log, err := os.OpenFile(filepath.Join(s.dir, "workers.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	ended, all := make(chan struct{}), make(chan struct{}, workers)
+	for range workers {
+		go func() {
+			defer func() { all <- struct{}{} }()
+			for ctx.Err() == nil {
+				cmd := exec.CommandContext(ctx, s.program, Witness)
+				cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
+				cmd.Env = []string{"PATH=" + os.Getenv("PATH"), journalVariable + "=" + s.journal(),
+					workerVariable + "=" + s.database, fmt.Sprintf("%s=%s", leaseVariable, s.lag)}
+				cmd.SysProcAttr = tied()
+				stdin, err := cmd.StdinPipe()
+				if err == nil {
+					err = cmd.Run()
+					_ = stdin.Close() // it has ended
+				}
+				if err != nil {
+					s.pause(ctx, 50*time.Millisecond)
+				}
+			}
+		}()
+	}
+	go func() {
+		defer close(ended)
+		for range workers {
+			<-all
+		}
+		_ = log.Close() // it has been written
+	}()
+	return ended, nil
+}
