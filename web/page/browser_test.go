@@ -192,33 +192,37 @@ func TestBrowser_EveryPageCanBeReadAndNothingIsReported(t *testing.T) {
 			b.run(chromedp.Navigate(b.link))
 			b.until(`location.pathname === '/' && !!document.getElementById('main')`)
 		}
-		for _, scheme := range []string{"light", "dark"} {
-			for _, width := range []int64{1280, 360} {
-				b.run(chromedp.EmulateViewport(width, 800), emulation.SetEmulatedMedia().WithFeatures(
-					[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
-				for _, path := range everyPage {
-					where := fmt.Sprintf("%s as %s, %s, %d px", path, role, scheme, width)
-					b.run(chromedp.Navigate(b.base+path), chromedp.WaitReady("#main"))
-					if bad := b.eval(faint); bad != "" {
-						t.Errorf("%s:\n%s", where, bad)
-					}
-					if n := b.eval(`String(document.querySelectorAll('img[onerror], main script').length)`); n != "0" {
-						t.Errorf("%s: markup of a field became an element", where)
-					}
-					b.quiet(where)
-					if shots != "" {
-						var png []byte
-						b.run(chromedp.FullScreenshot(&png, 100))
-						name := strings.NewReplacer("/", "_", "?", "_", "&", "_", " ", "", ",", "_").
-							Replace(where) +
-							".png"
-						if err := os.WriteFile(filepath.Join(shots, name), png, 0o644); err != nil {
-							t.Fatal(err)
-						}
-					}
+		for _, path := range everyPage {
+			b.run(chromedp.Navigate(b.base+path), chromedp.WaitReady("#main"))
+			for _, scheme := range []string{"light", "dark"} {
+				for _, width := range []int64{1280, 360} {
+					b.looks(fmt.Sprintf("%s as %s, %s, %d px", path, role, scheme, width), scheme, width, shots)
 				}
 			}
 		}
+	}
+}
+
+// looks at the page that is open, in a scheme and a width. shots: a folder for a picture of it; empty: none is taken.
+func (b *browser) looks(where, scheme string, width int64, shots string) {
+	b.site.Helper()
+	b.run(chromedp.EmulateViewport(width, 800), emulation.SetEmulatedMedia().WithFeatures(
+		[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+	if bad := b.eval(faint); bad != "" {
+		b.Errorf("%s:\n%s", where, bad)
+	}
+	if n := b.eval(`String(document.querySelectorAll('img[onerror], main script').length)`); n != "0" {
+		b.Errorf("%s: markup of a field became an element", where)
+	}
+	b.quiet(where)
+	if shots == "" {
+		return
+	}
+	var png []byte
+	b.run(chromedp.FullScreenshot(&png, 100))
+	name := strings.NewReplacer("/", "_", "?", "_", "&", "_", " ", "", ",", "_").Replace(where) + ".png"
+	if err := os.WriteFile(filepath.Join(shots, name), png, 0o644); err != nil {
+		b.Fatal(err)
 	}
 }
 
