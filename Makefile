@@ -77,10 +77,10 @@ vuln: ## known vulnerabilities of what is used
 	@scripts/vuln
 
 .PHONY: generate
-generate: ## write the generated files again (docs/reference.md, state_machines.md, explain.md, skill.md; triggers/refuse.sql and sql/; web/api/openapi.*)
+generate: ## write the generated files again (docs/reference.md, state_machines.md, explain.md, commands.md, skill.md; triggers/refuse.sql and sql/; web/api/openapi.*)
 	@$(GO) test ./scheduler/grammar -run TestMade -update
 	@$(GO) test ./scheduler ./sql/migrate ./web/api -run 'StatesDoc_Is|Schema_IsTheGolden|Causes_TheDocs|OpenAPI_(IsOn|OnlyGrows)' -update
-	@$(GO) test ./cmd/bellhop -run TestSkill_Is -update
+	@$(GO) test ./cmd/bellhop -run 'TestSkill_Is|TestCommandsDoc' -update
 
 .PHONY: bench
 bench: ## measure speed and memory beside yardsticks of the same run (FULL=1: the long form; ONLY=drain,idle)

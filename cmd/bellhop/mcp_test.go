@@ -74,7 +74,7 @@ func (a *assistant) plan(tool string, args map[string]any) (answer struct {
 	return answer
 }
 
-var updateSkill = flag.Bool("update", false, "write docs/skill.md anew")
+var updateSkill = flag.Bool("update", false, "write docs/skill.md and docs/commands.md anew")
 
 type with = map[string]any
 
