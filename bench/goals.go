@@ -32,6 +32,8 @@ var goals = []goal{
 	{measure: drainInside, base: "River best", atLeast: 2.5},
 	{measure: pickUpInside, base: "River best", atMost: 0.5},
 	{measure: drainOfLocked, base: "bellhop, no locks", atLeast: 0.5},
+	{measure: drainOfShares, base: "bellhop, no shares", atLeast: 0.9},
+	{measure: drainOfLimited, base: "bellhop, no shares", atLeast: 0.9},
 	{measure: handOver, base: "bellhop, idle pick-up", atMost: 1.5},
 	{measure: pickAmidMany, base: "bellhop, 100 waiting", atMost: 2},
 	{measure: foretellMany, atMost: 1000},

@@ -21,23 +21,7 @@ func measureLocks(ctx context.Context, b *bench, round int) error {
 	n := b.length(5000, 20_000)
 	drained := func(label, locks string) func() error {
 		return func() error {
-			return b.with(ctx, &bellhop{b: b}, options{}, func(s *session) error {
-				var took time.Duration
-				for _, n := range []int{500, n} { // the first warms
-					if _, err := s.conn.Exec(ctx, "insert into bellhop.jobqueue (type, args, locks) select 'noop', g::text, "+locks+
-						" from generate_series(1, $1::int) g", n); err != nil {
-						return err
-					}
-					s.done += int64(n)
-					began := time.Now()
-					if err := s.settle(ctx, 5*time.Minute); err != nil {
-						return err
-					}
-					took = time.Since(began)
-				}
-				b.note(round, drainOfLocked, label, float64(n)/took.Seconds(), "jobs/s")
-				return nil
-			})
+			return b.drainedOf(ctx, round, drainOfLocked, &bellhop{b: b, label: label}, n, "locks", locks)
 		}
 	}
 	return inTurn(round,
@@ -49,6 +33,28 @@ func measureLocks(ctx context.Context, b *bench, round int) error {
 		func() error {
 			return b.with(ctx, &bellhop{b: b}, options{}, func(s *session) error { return s.amidACrowd(ctx, round) })
 		})
+}
+
+// drainedOf notes at what rate a program works off n jobs that are inserted by one statement, with a value (SQL of the
+// number g) in one more column.
+func (b *bench) drainedOf(ctx context.Context, round int, row string, c *bellhop, n int, column, value string) error {
+	return b.with(ctx, c, options{}, func(s *session) error {
+		var took time.Duration
+		for _, n := range []int{500, n} { // the first warms
+			if _, err := s.conn.Exec(ctx, "insert into bellhop.jobqueue (type, args, "+column+") select 'noop', g::text, "+value+
+				" from generate_series(1, $1::int) g", n); err != nil {
+				return err
+			}
+			s.done += int64(n)
+			began := time.Now()
+			if err := s.settle(ctx, 5*time.Minute); err != nil {
+				return err
+			}
+			took = time.Since(began)
+		}
+		b.note(round, row, c.name(), float64(n)/took.Seconds(), "jobs/s")
+		return nil
+	})
 }
 
 // handsOver times how long a lock takes from one job's line to the next one's.

@@ -36,6 +36,7 @@ var measures = []measure{
 	{"attach", "rows of an attached table, beside jobs and items of one query, a process each", 1, 3, measureAttach},
 	{"steady", "produce and consume at once, 1 ms of work a job", 1, 3, measureSteady},
 	{"shares", "a third and two thirds of the drain's peak, steadily", 1, 3, measureShares},
+	{"fair", "jobs of 1,000 keys that take turns, beside jobs without a share", 0, 3, measureFair},
 	{"idle", "what a scheduler costs that has nothing to do", 1, 1, measureIdle},
 	{"exec", "warm agents against a process per job", 1, 5, measureExec},
 	{"raw", "what the machine can do: NOTIFY, commit, claim of n, pipe, cursor", 1, 3, measureRaw},

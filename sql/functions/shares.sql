@@ -75,9 +75,10 @@ begin
   -- What has come, the oldest first, gets into the line. A key that owes, because it has started more than its share, keeps its tag.
   with came as (
     delete from bellhop.share_arrival a
-     where a.id = any (array(select b.id from bellhop.share_arrival b
-                              where b.type = pick_of_line.type and b.place = pick_of_line.place and b.priority = pick_of_line.priority
-                              order by b.id limit 2000))
+     where a.id <= (select max(f.id) from ( -- a list of ids would be compared with each of the line's rows
+                      select b.id from bellhop.share_arrival b
+                       where b.type = pick_of_line.type and b.place = pick_of_line.place and b.priority = pick_of_line.priority
+                       order by b.id limit 2000) f)
        and a.type = pick_of_line.type and a.place = pick_of_line.place and a.priority = pick_of_line.priority
     returning a.share, a.id
   ), keys as (
