@@ -12,7 +12,7 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "the one seed to play, with its whole story; 0: all")
-	seeds   = flag.Uint64("seeds", 1000, "how many seeds to play")
+	seeds   = flag.Uint64("seeds", 200, "how many seeds to play")
 )
 
 // play goes through the history of a seed in virtual time, and gives its story and what was wrong.

@@ -37,6 +37,9 @@ type browser struct {
 
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short: pages are not looked at in a browser")
+	}
 	program, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("no chromium is here: pages are not looked at in a browser (apt-get install chromium)")
