@@ -122,6 +122,10 @@ dist: ## what a release is made of, to dist/ (ONLY=linux/amd64: for one platform
 dist-test: ## make releases, and install, upgrade and remove them from their files (minutes; needs root, mmdebstrap, docker)
 	@$(WITH_POSTGRES) cd deploy/dist && $(GO) test -count=1 -timeout 40m -json . | (cd ../.. && $(GO) run ./scripts/tally)
 
+.PHONY: changelog
+changelog: ## print what has changed since the last release (VERSION=0.2.0: move it into CHANGELOG.md)
+	@scripts/changelog $(VERSION)
+
 .PHONY: rename
 rename: ## give the module another path, everywhere: MODULE=github.com/you/bellhop
 	@scripts/rename "$(MODULE)"

@@ -16,8 +16,8 @@ import (
 
 // What clients may rely on stays: each route, parameter, answer, field and word of v1
 // is a line of openapi.promised, and -update only adds lines. To break one on purpose,
-// delete its line by hand, and say in CHANGELOG.md whom it breaks and what to do; the
-// next version of the API is the other way.
+// delete its line by hand, and say in changelog/unreleased whom it breaks and what to do;
+// the next version of the API is the other way.
 func TestOpenAPI_OnlyGrows(t *testing.T) {
 	t.Parallel()
 	text, err := Make(web.NewMux(), Config{}).Document()
