@@ -1133,6 +1133,7 @@ CREATE UNIQUE INDEX engine_job_one ON bellhop.engine_job USING btree (job) WHERE
 CREATE INDEX engine_job_open ON bellhop.engine_job USING btree (type, tag) WHERE (state = ANY (ARRAY['submitting'::text, 'running'::text, 'ended'::text, 'killing'::text]));
 CREATE INDEX event_of ON bellhop.event USING btree (workflow, at);
 CREATE INDEX event_open ON bellhop.event USING btree (at) WHERE (run IS NULL);
+CREATE INDEX history_of ON bellhop.history USING btree (type, minute);
 CREATE INDEX instance_live ON bellhop.instance USING btree (id) WHERE (state = 'live'::text);
 CREATE INDEX jobqueue_floor ON bellhop.jobqueue USING btree (txid, type) WHERE ((state = 'ready'::text) AND (txid > '0'::xid8));
 CREATE UNIQUE INDEX jobqueue_key ON bellhop.jobqueue USING btree (key) WHERE (key IS NOT NULL);
