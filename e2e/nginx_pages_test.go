@@ -285,8 +285,10 @@ func (v *visit) browses() {
 	until(`location.search === '' && document.getElementById('live').className === 'dot on'`)
 	run(chromedp.KeyEvent("g"), chromedp.KeyEvent("h"))
 	until(`location.pathname === '` + v.prefix + `/hosts'`)
-	run(chromedp.KeyEvent("/")) // there is nothing to find there: it leads to where there is
-	until(`location.pathname === '` + v.prefix + `/jobs'`)
+	run(chromedp.KeyEvent("/"))
+	until(`document.activeElement.id === 'find'`)
+	run(chromedp.Evaluate(`document.activeElement.value = '#`+id+`'; document.activeElement.form.submit()`, nil))
+	until(`location.pathname === '` + v.prefix + `/jobs/` + id + `'`)
 	run(chromedp.Click(`form[action="`+v.prefix+`/logout"] button`, chromedp.ByQuery))
 	until(`location.pathname === '` + v.prefix + `/' && !document.querySelector('form[action$="/logout"]')`)
 }

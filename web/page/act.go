@@ -153,9 +153,9 @@ func (p *Pages) noOrder(w http.ResponseWriter, r *http.Request) {
 	p.refuse(w, r, http.StatusBadRequest, "No such order", "This form is not valid, or too large.", "")
 }
 
-// meant are the jobs that a form names.
+// meant are the jobs that a form names: a line may stand for several.
 func meant(form url.Values) (ids []scheduler.JobID) {
-	for _, text := range form["id"] {
+	for _, text := range strings.Fields(strings.Join(form["id"], " ")) {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n > 0 {
 			ids = append(ids, scheduler.JobID(n))
 		}

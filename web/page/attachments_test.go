@@ -66,7 +66,7 @@ func TestAttachments_TroubleComesFirst(t *testing.T) {
 		tables := rowsOf(page, `<tr data-href="/jobs?key=`)
 		named(t, "tables", tables, "gone", "lame", "strange", "aside", "idle", "image", "ends")
 		for i, list := range map[int][]string{
-			4: {">3 <small>1m30s ago<", "0 of 0"},
+			4: {">3 <small><time datetime=", "0 of 0"},
 			5: {`data-l="waiting">10,000+<`, ">12,345</a>", "state=failed&state=cancelled&state=quarantined&type=attachment", "public.image, key id"},
 			6: {`<span class="state detached">`},
 		} {

@@ -306,6 +306,64 @@ func TestBrowser_StaysCurrentAndKeepsFocus(t *testing.T) {
 	b.quiet("live")
 }
 
+// Times stand in UTC until the zone of the browser is chosen, and then in that, also after they have changed.
+func TestBrowser_TimesInTheZoneOfTheBrowser(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	b.exec(`insert into bellhop.jobqueue (type, state, attempt, started_at, ended_at) values ('mail', 'failed', 1, now(), now())`)
+	b.exec(`insert into bellhop.log (job, attempt, level, line, at) values (1, 1, 'out', 'hello', '2026-11-25 01:02:03.004Z')`)
+	b.run(emulation.SetTimezoneOverride("Asia/Kolkata"), chromedp.Navigate(b.link))
+	b.until(`location.pathname === '/' && !!document.getElementById('main')`)
+	b.run(chromedp.Navigate(b.base+"/jobs/1"), chromedp.WaitReady("#log time"))
+	at := func() string { return b.eval(`document.querySelector('#log time').innerText`) }
+	if at() != "01:02:03.004" {
+		t.Errorf("it is %s, in UTC", at())
+	}
+	b.run(chromedp.Click("#zone"))
+	b.until(`document.querySelector('#log time').innerText === '06:32:03.004'`)
+	b.exec(`insert into bellhop.log (job, attempt, level, line, at) values (1, 1, 'out', 'again', '2026-11-25 01:02:04.005Z')`)
+	b.until(`document.querySelectorAll('#log time').length === 2 &&
+		[...document.querySelectorAll('#log time')].map((t) => t.innerText).join() === '06:32:03.004,06:32:04.005'`)
+	b.run(chromedp.Click("#zone"))
+	b.until(`document.querySelector('#log time').innerText === '01:02:03.004'`)
+	b.quiet("zone")
+}
+
+// On any page / leads to the field that finds a job, a type or a workflow.
+func TestBrowser_SearchFromAnywhere(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	b.exec(`insert into bellhop.jobqueue (type, key) values ('mail', 'order.1')`)
+	b.run(chromedp.Navigate(b.link))
+	b.until(`location.pathname === '/' && !!document.getElementById('main')`)
+	for _, word := range [][2]string{{"order.1", "/jobs/1"}, {"mail", "/types/mail"}, {"#1", "/jobs/1"}} {
+		b.run(chromedp.KeyEvent("/"))
+		b.until(`document.activeElement.id === 'find'`)
+		b.eval(`document.activeElement.value = ''`) // chromedp types the character of a key whose press was taken
+		b.run(chromedp.KeyEvent(word[0]), chromedp.KeyEvent(kb.Enter))
+		b.until(`location.pathname === '` + word[1] + `'`)
+	}
+	b.quiet("search")
+}
+
+// What is marked has its buttons in sight, and nothing else has.
+func TestBrowser_ButtonsOfWhatIsMarked(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	b.exec(`insert into bellhop.jobqueue (type) values ('mail')`)
+	b.run(chromedp.Navigate(b.link))
+	b.until(`location.pathname === '/' && !!document.getElementById('main')`)
+	b.run(chromedp.Navigate(b.base+"/jobs"), chromedp.WaitReady("#job-1"))
+	shown := func() string { return b.eval(`getComputedStyle(document.querySelector('.stuck')).display`) }
+	if shown() != "none" {
+		t.Error("nothing is marked, and there are buttons")
+	}
+	b.run(chromedp.Click("#job-1 input"))
+	if shown() != "flex" {
+		t.Error("a job is marked, and there is no button")
+	}
+}
+
 // Without script a page is whole, and its forms do what they say.
 func TestBrowser_WithoutScript(t *testing.T) {
 	t.Parallel()

@@ -20,10 +20,18 @@ func failedShare(history []view.HistoryRow, failed int64) string {
 	for _, h := range history {
 		ended += h.Succeeded + h.Failed
 	}
-	if failed == 0 || ended == 0 || failed > ended {
+	return share(failed, ended)
+}
+
+// share is how much of a whole a part is: "0.1 %". Empty: nothing of it.
+func share(part, whole int64) string {
+	switch {
+	case part <= 0 || part > whole:
 		return ""
+	case part == whole:
+		return "100 %"
 	}
-	return fmt.Sprintf("%.2g %%", float64(failed)*100/float64(ended))
+	return fmt.Sprintf("%.2g %%", min(float64(part)*100/float64(whole), 99))
 }
 
 // chart is bars, one a minute, with what succeeded under what failed, and what
@@ -53,14 +61,14 @@ type mark struct {
 	Says string
 }
 
-// minutesChart draws so many minutes from a time on. Values in, a picture out.
-func minutesChart(history []view.HistoryRow, from time.Time, minutes int) chart {
+// barChart draws so many pieces of time from a time on. Values in, a picture out.
+func barChart(history []view.HistoryRow, from time.Time, pieces int, piece time.Duration) chart {
 	type count struct{ taken, ok, bad int64 }
-	counts := make([]count, minutes)
+	counts := make([]count, pieces)
 	var most, worst, ok, bad int64
 	for _, h := range history {
-		i := int(h.Minute.Sub(from) / time.Minute)
-		if i < 0 || i >= minutes {
+		i := int(h.Minute.Sub(from) / piece)
+		if h.Minute.Before(from) || i >= pieces {
 			continue
 		}
 		c := &counts[i]
@@ -71,24 +79,28 @@ func minutesChart(history []view.HistoryRow, from time.Time, minutes int) chart 
 		bad += h.Failed
 		most, worst = max(most, c.taken, c.ok+c.bad), max(worst, c.bad)
 	}
-	c := chart{Width: chartWidth, Height: chartHeight, Empty: most == 0, Most: words.Grouped(most) + "/min"}
-	c.Says = fmt.Sprintf("In %d minutes %s succeeded and %s failed; at most %s in a minute.", minutes,
-		words.Grouped(ok), words.Grouped(bad), words.Grouped(most))
+	each := "min"
+	if piece > time.Minute {
+		each = fmt.Sprintf("%.0f min", piece.Minutes())
+	}
+	c := chart{Width: chartWidth, Height: chartHeight, Empty: most == 0, Most: words.Grouped(most) + "/" + each}
+	c.Says = fmt.Sprintf("Within %s %s succeeded and %s failed; at most %s.",
+		words.Lasting((time.Duration(pieces) * piece).Seconds()), words.Grouped(ok), words.Grouped(bad), c.Most)
 	if c.Empty {
 		return c
 	}
-	step := float64(chartWidth) / float64(minutes)
+	step := float64(chartWidth) / float64(pieces)
 	high := func(n int64) float64 { return float64(n) / float64(most) * (chartHeight - 16) }
 	for i, n := range counts {
 		x := float64(i) * step
 		b := bar{X: x + 0.5, W: step - 1, OKH: high(n.ok), BadH: high(n.bad), HitHigh: chartHeight}
 		b.OKY = chartHeight - b.OKH
 		b.BadY = b.OKY - b.BadH
-		at := from.Add(time.Duration(i) * time.Minute).Local()
+		at := from.Add(time.Duration(i) * piece).UTC()
 		if n.taken+n.ok+n.bad > 0 {
 			b.Full = true
 			b.Says = fmt.Sprintf(
-				"%s: %s taken, %s succeeded, %s failed",
+				"%s: %s started, %s succeeded, %s failed",
 				at.Format("15:04"),
 				words.Grouped(n.taken),
 				words.Grouped(n.ok),

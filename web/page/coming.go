@@ -25,7 +25,7 @@ type comingLane struct {
 }
 
 // At is when the first of it starts.
-func (l comingLane) At() string { return l.First.Local().Format("15:04") }
+func (l comingLane) At() string { return l.First.UTC().Format("15:04") }
 
 // comingLanes are what starts in the minutes from a time on, the soonest first, and how many there are besides.
 func comingLanes(rows []view.ComingRow, from time.Time) (lanes []comingLane, others int) {
@@ -57,7 +57,7 @@ func comingLanes(rows []view.ComingRow, from time.Time) (lanes []comingLane, oth
 				X:    float64(r.Minute.Sub(from)/time.Minute) * step,
 				W:    step,
 				Busy: int((r.N*4 + most - 1) / most),
-				Says: r.Minute.Local().Format("15:04") + ": " + starts(r.N, k.workflow),
+				Says: r.Minute.UTC().Format("15:04") + ": " + starts(r.N, k.workflow),
 			})
 		}
 		l.Says = fmt.Sprintf("%s: %s within the hour, the first at %s", clean(k.name), starts(l.N, k.workflow),

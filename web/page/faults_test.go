@@ -100,7 +100,7 @@ var heard = []string{"heading", "link", "button", "textbox", "checkbox", "combob
 	"DisclosureTriangle"}
 
 var (
-	times = regexp.MustCompile(`\b\d+(\.\d+)?(ms|µs|s|m|h)\b(\d+s)?|\d\d:\d\d:\d\d|now\b`)
+	times = regexp.MustCompile(`(\bin )?[\d<]\d*(\.\d+)? ?(ms|µs|s|min|h|d)\b( \d+ (s|min|h)\b)?( ago)?|\d\d:\d\d:\d\d|now\b`)
 	space = regexp.MustCompile(`\s+`)
 )
 

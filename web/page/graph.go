@@ -19,15 +19,27 @@ var graphSize = layered.Size{Width: 170, Height: 40, Across: 50, Down: 14}
 
 type graphData struct {
 	ID     string
+	Jobs   []graphJob
+	Others int // jobs that the list leaves out
 	Shapes shapes
 	Most   bool
 	N      int
 	Path   []view.Node // the way of those that are not over that is longest
 }
 
+// graphJob is a job of the list beside the picture.
+type graphJob struct {
+	near
+	Needs []scheduler.JobID
+}
+
+// graphListed is how many jobs of a graph are listed.
+const graphListed = 100
+
 // shapes is a graph as it is drawn.
 type shapes struct {
 	Width, Height float64
+	Wide          bool // wider than most windows: its size can be chosen
 	Nodes         []shape
 	Arrows        []arrow
 }
@@ -64,7 +76,35 @@ func graph(r *request) (content, error) {
 	d := graphData{ID: r.arg, N: len(g.Nodes), Most: len(g.Nodes) == graphMost}
 	d.Path = longestOpen(g)
 	d.Shapes = draw(g, scheduler.JobID(n), d.Path)
+	d.list(g)
 	return content{Title: "Graph of #" + r.arg, Template: "graph", Data: d}, nil
+}
+
+// list lists the jobs of a graph, each behind those that it needs.
+func (d *graphData) list(g view.Graph) {
+	victims, needs := notRun(g), map[scheduler.JobID][]scheduler.JobID{}
+	for _, e := range g.Edges {
+		needs[e.Job] = append(needs[e.Job], e.Needs)
+	}
+	for _, n := range g.Nodes[:min(len(g.Nodes), graphListed)] {
+		d.Jobs = append(d.Jobs, graphJob{near{n, victims[n.ID]}, needs[n.ID]})
+	}
+	d.Others = len(g.Nodes) - len(d.Jobs)
+}
+
+// notRun are the jobs that failed since one that they need did: what failed first is another.
+func notRun(g view.Graph) map[scheduler.JobID]bool {
+	failed, over := map[scheduler.JobID]bool{}, map[scheduler.JobID]bool{}
+	for _, n := range g.Nodes {
+		failed[n.ID], over[n.ID] = n.State == scheduler.Failed && n.ExitCode == nil, n.State.Final()
+	}
+	victims := map[scheduler.JobID]bool{}
+	for _, e := range g.Edges {
+		if failed[e.Job] && over[e.Needs] && !e.Met {
+			victims[e.Job] = true
+		}
+	}
+	return victims
 }
 
 // draw makes shapes of jobs.
@@ -85,12 +125,17 @@ func draw(g view.Graph, this scheduler.JobID, path []view.Node) shapes {
 	}
 	p := layered.Draw(len(g.Nodes), list, graphSize)
 	const margin = 8
-	s := shapes{Width: p.Width + 2*margin, Height: p.Height + 2*margin}
+	s := shapes{Width: p.Width + 2*margin, Height: p.Height + 2*margin, Wide: p.Width > 340}
+	victims := notRun(g)
 	for i, n := range g.Nodes {
 		q := p.Nodes[i]
+		state := string(n.State)
+		if victims[n.ID] {
+			state = "not run"
+		}
 		s.Nodes = append(s.Nodes, shape{X: q.X + margin, Y: q.Y + margin, W: graphSize.Width, H: graphSize.Height,
-			Href: fmt.Sprintf("/jobs/%d", n.ID), State: string(n.State), Name: short(report.NodeName(n), 22),
-			Says: fmt.Sprintf("#%d %s", n.ID, n.State), This: n.ID == this})
+			Href: fmt.Sprintf("/jobs/%d", n.ID), State: strings.ReplaceAll(state, " ", "-"), Name: short(report.NodeName(n), 22),
+			Says: fmt.Sprintf("#%d %s", n.ID, state), This: n.ID == this})
 	}
 	on := map[[2]scheduler.JobID]bool{}
 	for i := 1; i < len(path); i++ {

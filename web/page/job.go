@@ -2,6 +2,7 @@ package page
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,7 +20,6 @@ const (
 	neighboursMost = 40
 	logLinesMost   = 2000
 	logTextMost    = 200_000 // of characters: lines may be long
-	itemsMost      = 50
 )
 
 type jobData struct {
@@ -30,11 +30,13 @@ type jobData struct {
 	Bars     []timeBar
 	Payload  *view.PayloadRow
 	Result   string
-	Items    []view.SeenItemRow
+	Items    []itemGroup
+	ItemsOf  *itemBar
+	ItemsAll string             // where all of its failed items are
 	Kept     []view.KeptStepRow // its steps
-	Nodes    []view.Node        // before and behind it
-	Needs    []view.Node
-	Needed   []view.Node
+	Needs    []near
+	Needed   []near
+	NotRun   bool // it failed since one that it needs did
 	Graph    bool // it is part of one
 	Log      logData
 	Age      float64
@@ -79,7 +81,7 @@ func job(r *request) (content, error) {
 	if !ok {
 		return content{}, errNotFound
 	}
-	d.Age = d.JobRow.Age
+	d.Age, d.ItemsOf, d.ItemsAll = d.JobRow.Age, itemsOf(d.JobRow, r.now), itemsAt(id, url.Values{})
 	if d.Reasons, err = r.Look.Explain(r, id); err != nil {
 		return content{}, err
 	}
@@ -99,6 +101,7 @@ func job(r *request) (content, error) {
 			d.Behind = &fromHere{b}
 		}
 	}
+	d.tellOnce()
 	d.CanHold = d.State == scheduler.Ready || d.State == scheduler.Scheduled || d.State == scheduler.Blocked
 	return content{Title: "#" + r.arg + " " + clean(d.Type), Template: "job", Data: d}, nil
 }
@@ -168,9 +171,12 @@ func (d *jobData) inside(r *request, id scheduler.JobID) error {
 		return err
 	}
 	if d.IsMSQ && r.may.Operates {
-		if d.Items, err = r.Look.FailedItems(r, id, itemsMost); err != nil {
+		rows, err := r.Look.ItemGroups(r, id)
+		if err != nil {
 			return err
 		}
+		d.Items = groupItems(id, rows)
+		d.Items = d.Items[:min(len(d.Items), itemGroupsMost)]
 	}
 	d.Log.Attempt, _ = strconv.Atoi(r.query.Get("attempt"))
 	levels := []scheduler.Level{}
@@ -214,12 +220,20 @@ func (l *logData) cut(r *request) {
 	}
 }
 
+// near is a job beside another one in a graph.
+type near struct {
+	view.Node
+	NotRun bool // it failed since one that it needs did
+}
+
 func (d *jobData) neighbours(id scheduler.JobID, g view.Graph) {
 	d.Graph = len(g.Nodes) > 1
-	at := map[scheduler.JobID]view.Node{}
+	victims := notRun(g)
+	at := map[scheduler.JobID]near{}
 	for _, n := range g.Nodes {
-		at[n.ID] = n
+		at[n.ID] = near{n, victims[n.ID]}
 	}
+	d.NotRun = victims[id]
 	for _, e := range g.Edges {
 		if n, ok := at[e.Needs]; ok && e.Job == id {
 			d.Needs = append(d.Needs, n)
@@ -228,6 +242,29 @@ func (d *jobData) neighbours(id scheduler.JobID, g view.Graph) {
 			d.Needed = append(d.Needed, n)
 		}
 	}
+}
+
+// elsewhere are the codes of reasons that another part of the page tells at length: its timeline and its log.
+var elsewhere = []string{"succeeded", "ran_on", "last_words"}
+
+// tellOnce leaves out the reasons that another part of the page tells.
+func (d *jobData) tellOnce() {
+	d.Reasons = slices.DeleteFunc(d.Reasons, func(r view.ReasonRow) bool {
+		return slices.Contains(elsewhere, r.Code) && (r.Code != "last_words" || len(d.Log.Lines) > 0)
+	})
+}
+
+// Asks is the heading of the reasons.
+func (d jobData) Asks() string {
+	switch {
+	case d.NotRun:
+		return "Why it did not run"
+	case d.State == scheduler.Failed || d.State == scheduler.Quarantined:
+		return "Why it failed"
+	case d.State.Final() || d.State == scheduler.Running:
+		return "Status"
+	}
+	return "Why it waits"
 }
 
 // Pointer is when it was submitted.
@@ -265,7 +302,7 @@ func timeBars(w report.Waterfall) []timeBar {
 
 // Took is how long a bar is, in words.
 func (b timeBar) Took() string {
-	text := words.Span(&b.Seconds)
+	text := words.Took(b.Seconds)
 	if b.Open {
 		text += "…"
 	}
@@ -275,7 +312,7 @@ func (b timeBar) Took() string {
 // Since is when a bar begins after the submission.
 func (b timeBar) Since() string {
 	if b.Before {
-		return "−" + words.Span(&b.After)
+		return "−" + words.Took(b.After)
 	}
-	return "+" + words.Span(&b.After)
+	return "+" + words.Took(b.After)
 }

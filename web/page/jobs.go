@@ -11,11 +11,18 @@ import (
 	"bellhop/sql/view"
 )
 
-// jobsMost is how many jobs a page lists.
-const jobsMost = 50
-
 type jobsData struct {
-	Jobs   []view.JobRow
+	Title  string // what the list has, in words
+	Count  string // how many there are
+	Lines  []jobLine
+	Has    columns
+	Orders []jobOrder
+	Order  string
+	Among  int  // of so many jobs another order is
+	Some   bool // there are more
+	Each   bool // none are put together
+	Folded bool // some are
+	EachAt string
 	States []stateChoice
 	Types  []scheduler.TypeName
 	Type   string
@@ -128,13 +135,36 @@ func (d *jobsData) leads(q url.Values, s view.JobFilter, below, next *int64) {
 			d.Filter = append(d.Filter, filterPart{name, value})
 		}
 	}
+	for _, name := range []string{"order", "each"} {
+		if q.Get(name) != "" {
+			same[name] = q[name]
+		}
+	}
 	if below != nil {
 		d.First = "/jobs?" + same.Encode()
+	}
+	if d.Folded {
+		each := maps.Clone(same)
+		each["each"] = []string{"yes"}
+		d.EachAt = "/jobs?" + each.Encode()
 	}
 	if next != nil {
 		same.Set("below", strconv.FormatInt(*next, 10))
 		d.Next = "/jobs?" + same.Encode()
 	}
+}
+
+// listTitle says which jobs a list has.
+func listTitle(states []scheduler.JobState) string {
+	if len(states) == 0 {
+		return "Unfinished and failed jobs"
+	}
+	var list []string
+	for _, s := range states {
+		list = append(list, string(s))
+	}
+	title := strings.Join(list, ", ") + " jobs"
+	return strings.ToUpper(title[:1]) + title[1:]
 }
 
 func jobs(r *request) (content, error) {
@@ -145,7 +175,8 @@ func jobs(r *request) (content, error) {
 		}
 	}
 	s := jobFilter(q)
-	d := jobsData{Type: q.Get("type"), Key: s.Key, Error: s.Error, Times: timesOf(q), Address: r.pages.Address}
+	d := jobsData{Type: q.Get("type"), Key: s.Key, Error: s.Error, Times: timesOf(q), Address: r.pages.Address,
+		Title: listTitle(s.States), Orders: jobOrders, Order: q.Get("order"), Each: q.Get("each") != ""}
 	s.CreatedAfter, s.CreatedBefore = d.Times.after, d.Times.before
 	for _, state := range scheduler.JobStates {
 		d.States = append(d.States, stateChoice{state, slices.Contains(s.States, state)})
@@ -154,20 +185,15 @@ func jobs(r *request) (content, error) {
 	if n, err := strconv.ParseInt(q.Get("below"), 10, 64); err == nil && n > 0 {
 		below = &n
 	}
-	look := r.Look.UnfinishedOwn
-	if r.may.Reads {
-		look = r.Look.Unfinished
-	}
-	list, next, err := look(r, s, below, jobsMost)
+	next, err := d.list(r, s, below)
 	if err != nil {
 		return content{}, err
 	}
-	if len(list) == 0 && next == nil { // a number that no key begins with is a job's
+	if len(d.Lines) == 0 && next == nil { // a number that no key begins with is a job's
 		if c, ok, err := numbered(r, q.Get("key")); ok || err != nil {
 			return c, err
 		}
 	}
-	d.Jobs, d.Looked = list, next != nil && len(list) < jobsMost
 	d.leads(q, s, below, next)
 	if r.may.Reads {
 		if d.Types, err = r.types(); err != nil {

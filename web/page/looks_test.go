@@ -114,7 +114,7 @@ func TestBrowser_LightDarkAndNarrow(t *testing.T) {
 	pages := [][2]string{
 		{"overview", "/"}, {"jobs", "/jobs?state=failed"}, {"job", "/jobs/5002"}, {"job-running", "/jobs/" + running},
 		{"job-waiting", "/jobs/" + waiting},
-		{"graph", "/jobs/" + step + "/graph"}, {"failures", "/failures"}, {"locks", "/locks"}, {"hosts", "/hosts"},
+		{"graph", "/jobs/" + step + "/graph"}, {"failures", "/failures"}, {"types", "/types"}, {"type", "/types/thumbnail"}, {"locks", "/locks"}, {"hosts", "/hosts"},
 		{"workflows", "/workflows"}, {"workflow", "/workflows/nightly"}, {"run", "/runs/1"}, {"run-failed", "/runs/2"},
 		{"notifications", "/notifications"}, {"attachments", "/attachments"}, {"operations", "/operations"}, {"operation", "/operations/1"}, {"system", "/system"}, {"prune", "/prune?older=1s&state=failed&state=cancelled"},
 		{"yourself", "/jobs?state=failed&type=etl"}, {"not-found", "/jobs/999999"}, {"old-link", "/login/old"}}

@@ -24,7 +24,7 @@ func TestOperations_FromAFilterToUndone(t *testing.T) {
 	held := func() string { return s.one(`select count(*)::text from bellhop.jobqueue where state = 'held'`) }
 
 	page := s.get(http.StatusOK, "/jobs?key=order.*&type=mail")
-	if !strings.Contains(page, `name="key" value="order.*"`) || !strings.Contains(page, "All matching jobs:") {
+	if !strings.Contains(page, `name="key" value="order.*"`) || !strings.Contains(page, "All matching jobs…") {
 		t.Errorf("the page of jobs offers no order for all matching jobs:\n%s", page)
 	}
 	to := s.post(http.StatusSeeOther, "/do/plan", url.Values{"verb": {"hold"}, "key": {"order.*"}, "type": {"mail"}})

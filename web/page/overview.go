@@ -29,6 +29,7 @@ type overviewData struct {
 	EmptyIn                 float64 // seconds; 0: not known
 	WaitP50, WaitP99        time.Duration
 	Measured                bool
+	In                      view.Arrivals
 	Share                   string // of those that ended within the hour, as many failed
 	Waits                   []waiting
 	WaitsOthers             int // types that Waits leaves out
@@ -90,6 +91,12 @@ func overview(r *request) (content, error) {
 		return content{}, err
 	}
 	d.measure(history, r.now)
+	d.In, err = remembered(r.pages, r.who.Role, "arrivals", 5*time.Second, func() (view.Arrivals, error) {
+		return r.Look.Arrivals(r, "")
+	})
+	if err != nil {
+		return content{}, err
+	}
 	coming, err := remembered(r.pages, r.who.Role, "coming", 5*time.Second, func() ([]view.ComingRow, error) {
 		return r.Look.Coming(r)
 	})
@@ -97,9 +104,7 @@ func overview(r *request) (content, error) {
 		return content{}, err
 	}
 	d.Coming, d.ComingOthers = comingLanes(coming, r.now.Truncate(time.Minute))
-	failed, err := remembered(r.pages, r.who.Role, "failed", 3*time.Second, func() ([]view.FailedRow, error) {
-		return r.Look.LatestFailed(r, 300, view.Span{Since: time.Hour})
-	})
+	failed, err := r.failedLately()
 	if err != nil {
 		return content{}, err
 	}
@@ -110,6 +115,13 @@ func overview(r *request) (content, error) {
 	d.WaitsOthers = max(0, len(d.Waits)-waitsMost)
 	d.Waits = d.Waits[:min(len(d.Waits), waitsMost)]
 	return content{Title: "Overview", Template: "overview", Data: d}, nil
+}
+
+// failedLately are the newest failures of the last hour.
+func (r *request) failedLately() ([]view.FailedRow, error) {
+	return remembered(r.pages, r.who.Role, "failed", 3*time.Second, func() ([]view.FailedRow, error) {
+		return r.Look.LatestFailed(r, 300, view.Span{Since: time.Hour})
+	})
 }
 
 // count takes the queue: how many jobs are in each state, and the types that wait, the longest first.
@@ -225,6 +237,6 @@ func (d *overviewData) measure(history []view.HistoryRow, now time.Time) {
 	d.WaitP50, d.Measured = waits.Quantile(0.5)
 	d.WaitP99, _ = waits.Quantile(0.99)
 	from := this.Add(-(overviewMinutes - 1) * time.Minute)
-	d.Chart = minutesChart(history, from, overviewMinutes)
+	d.Chart = barChart(history, from, overviewMinutes, time.Minute)
 	d.Times, d.Others = timeLanes(history, from, overviewMinutes)
 }

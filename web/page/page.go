@@ -75,6 +75,7 @@ func New(c Config) *Pages {
 	p.hub = newHub(p)
 	p.Route("GET /", web.Known, p.show) // a view asks for its rights first
 	p.Route("GET /live", web.Known, p.live)
+	p.Route("GET /find", web.Known, p.search)
 	p.Route("GET /static/", web.Known, serveStatic)
 	p.Route("GET /favicon.ico", web.Known, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, asset("bell.svg"), http.StatusMovedPermanently)
@@ -144,7 +145,7 @@ func (p *Pages) render(
 	if err != nil || !strings.HasPrefix(at, "/") {
 		return c, r, "", may, errNotFound
 	}
-	r, arg, ok := find(u.Path)
+	r, arg, ok := find(u.EscapedPath())
 	if !ok || strings.ContainsRune(arg, 0) || !utf8.ValidString(arg) {
 		return c, r, "", may, errNotFound
 	}

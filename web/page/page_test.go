@@ -135,6 +135,10 @@ var everyPage = []string{
 	"/jobs/4",
 	"/jobs/5",
 	"/jobs/1/graph",
+	"/jobs/4/items",
+	"/jobs?order=longest&each=yes",
+	"/types",
+	"/types/mail",
 	"/failures",
 	"/locks",
 	"/hosts",
@@ -247,17 +251,6 @@ func TestOverview_AChildThatRestsTakesNoSlot(t *testing.T) {
 	})
 	if d.Children != 1 || d.Lanes[0].HostRow.Children != 1 || len(d.Lanes[0].Children) != 2 {
 		t.Errorf("%d children take slots, and the lane is %+v", d.Children, d.Lanes[0])
-	}
-}
-
-func TestLasts_HasThreeDigits(t *testing.T) {
-	t.Parallel()
-	for micro, want := range map[int]string{
-		62_460: "62.5ms", 10_750_000: "10.8s", 0: "0s", 130: "130µs", 90_000_000: "1m30s", 1_234_000: "1.23s",
-	} {
-		if got := lasts(time.Duration(micro) * time.Microsecond); got != want {
-			t.Errorf("%s, not %s", got, want)
-		}
 	}
 }
 

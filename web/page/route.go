@@ -26,12 +26,15 @@ func init() { // the views name routes too
 		{"Jobs", "/jobs", "j", 2, jobs},
 		{"", "/jobs/{}", "", 7, job},
 		{"", "/jobs/{}/graph", "", 3, graph},
+		{"", "/jobs/{}/items", "", 0, items}, // not live: it is read page by page
 		{"Failures", "/failures", "f", 2, failures},
+		{"Types", "/types", "t", 2, types},
+		{"", "/types/{}", "", 4, ofType},
 		{"Locks", "/locks", "l", 2, locks},
 		{"Hosts", "/hosts", "h", 5, hosts},
 		{"Workflows", "/workflows", "w", 1, workflows},
-		{"", "/workflows/{}", "", 4, workflow},
-		{"", "/runs/{}", "", 4, run},
+		{"", "/workflows/{}", "", 5, workflow},
+		{"", "/runs/{}", "", 5, run},
 		{"", "/notifications", "", 0, notifications}, // not live: its form would be written in while it changes
 		{"Attachments", "/attachments", "a", 2, attachments},
 		{"Operations", "/operations", "p", 1, operations},

@@ -16,9 +16,22 @@ import (
 // runRow is a run, or several skipped runs of one workflow with one reason, of which it has the newest.
 type runRow struct {
 	view.RunRow
-	Skips int   // how many runs it stands for, if more than two
-	First int64 // the oldest of them
+	Skips    int   // how many runs it stands for, if more than two
+	First    int64 // the oldest of them
+	Versions bool  // the runs of its workflow in the list have several versions
 }
+
+// Says is its event, unless that is only the time at which a clock started it.
+func (r runRow) Says() string {
+	text := words.Text(r.Event)
+	if _, err := time.Parse(time.RFC3339, text); err == nil {
+		return ""
+	}
+	return clean(text)
+}
+
+// By is what started it.
+func (r runRow) By() string { return clean(strings.TrimPrefix(r.TriggeredBy, "sensor ")) }
 
 // Made is when it was made.
 func (r runRow) Made() *time.Time { return &r.CreatedAt }
@@ -28,6 +41,14 @@ func (r runRow) Took() string { return took(r.StartedAt, r.EndedAt) }
 
 func runs(list []view.RunRow) []runRow {
 	var rows []runRow
+	version, several := map[string]int{}, map[string]bool{}
+	for i := range list {
+		r := &list[i]
+		if v, ok := version[r.Workflow]; ok && v != r.Version {
+			several[r.Workflow] = true
+		}
+		version[r.Workflow] = r.Version
+	}
 	for i := 0; i < len(list); {
 		n := i + 1
 		for n < len(list) && skippedAlike(list[i], list[n]) {
@@ -37,7 +58,7 @@ func runs(list []view.RunRow) []runRow {
 			rows = append(rows, runRow{RunRow: list[i], Skips: n - i, First: list[n-1].ID})
 		} else {
 			for _, r := range list[i:n] {
-				rows = append(rows, runRow{RunRow: r})
+				rows = append(rows, runRow{RunRow: r, Versions: several[r.Workflow]})
 			}
 		}
 		i = n
@@ -69,19 +90,6 @@ func startedBy(w view.WorkflowRow) string {
 	return spec.Words() + " (" + clean(text) + ")"
 }
 
-type stepRow struct{ view.StepRow }
-
-// Took is how long it took, or has taken so far.
-func (r stepRow) Took() string { return took(r.StartedAt, r.EndedAt) }
-
-func steps(list []view.StepRow) []stepRow {
-	rows := make([]stepRow, len(list))
-	for i := range list {
-		rows[i] = stepRow{list[i]}
-	}
-	return rows
-}
-
 type versionRow struct{ view.VersionRow }
 
 // Changed is when it was made.
@@ -100,15 +108,15 @@ func pausedRows(list []view.PausedRow) []pausedRow {
 	return rows
 }
 
+// took is how long something took, or with … how long it has lasted so far; empty: it has not begun.
 func took(from, to *time.Time) string {
 	switch {
 	case from == nil:
 		return ""
 	case to == nil:
-		return words.Age(time.Since(*from).Seconds()) + "…"
+		return words.Lasting(time.Since(*from).Seconds()) + "…"
 	}
-	s := to.Sub(*from).Seconds()
-	return words.Span(&s)
+	return words.Took(to.Sub(*from).Seconds())
 }
 
 // indented is JSON for people.

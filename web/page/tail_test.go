@@ -139,10 +139,10 @@ func TestBrowser_ALogStaysWhereSectionsCome(t *testing.T) {
 	b.exec(`with said as (insert into bellhop.log (job, attempt, child, host, level, line)
 			values (1, 1, 'mail.1', 'local', 'err', 'no such order'))
 		update bellhop.jobqueue set state = 'failed', ended_at = now(), error = 'exit status 3', exit_code = 3`)
-	b.until(`!!document.getElementById('h-error') && !!document.getElementById('l-41')`)
+	b.until(`!!document.querySelector('pre.error') && !!document.getElementById('l-41')`)
 	got := b.eval(`[...document.querySelectorAll('main > section')].map((s) => s.getAttribute('aria-labelledby')).join() + ' ' +
 		[...document.querySelectorAll('#log tr')].map((r) => r.id.slice(2)).join()`)
-	if want := "h-error,h-why,h-args,h-when,h-log " + count(1, 41); got != want {
+	if want := "h-why,h-args,h-when,h-log " + count(1, 41); got != want {
 		t.Errorf("it shows %s", got)
 	}
 	b.quiet("a job that ends")

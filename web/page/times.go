@@ -47,7 +47,7 @@ func timeLanes(history []view.HistoryRow, from time.Time, minutes int) (lanes []
 		c.taken, c.ok, c.bad = c.taken+h.Taken, c.ok+h.Succeeded, c.bad+h.Failed
 	}
 	step := float64(chartWidth) / float64(minutes)
-	at := func(i int) string { return from.Add(time.Duration(i) * time.Minute).Local().Format("15:04") }
+	at := func(i int) string { return from.Add(time.Duration(i) * time.Minute).UTC().Format("15:04") }
 	for name, counts := range types {
 		l := timeLane{Type: name}
 		most, busy := int64(0), 0

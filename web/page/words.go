@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
-	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -34,8 +33,6 @@ func (p *Pages) funcs() template.FuncMap {
 			}
 			return rows
 		},
-		"steps":   steps,
-		"when":    func(t *time.Time) time.Time { return *t },
 		"add":     func(a, b float64) float64 { return a + b },
 		"asset":   func(name string) string { return p.root + asset(name) },
 		"root":    func() string { return p.root },
@@ -46,17 +43,21 @@ func (p *Pages) funcs() template.FuncMap {
 		"text":    func(s *string) string { return clean(words.Text(s)) },
 		"number":  func(n *int64) string { return words.Number(n) },
 		"count":   words.Grouped,
+		"count64": func(n int) string { return words.Grouped(int64(n)) },
+		"middle":  func(s string) string { return middle(s, 48) },
+		"rate":    rate,
 		"counted": counted,
-		"age":     func(seconds float64) string { return words.Age(seconds) },
-		"span":    func(seconds float64) string { return words.Span(&seconds) },
-		"lasts":   lasts,
+		"age":     words.Lasting,
+		"lasts":   func(d time.Duration) string { return words.Took(d.Seconds()) },
 		"clock":   clock,
+		"stamp":   stamp,
+		"millis":  func(t time.Time) string { return t.UTC().Format("15:04:05.000") },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
-		"ago":     func(t *time.Time) string { return ago(t, time.Now()) },
+		"ago":     func(t time.Time) string { return words.Ago(t, time.Now()) },
 		"instant": instant,
 		"percent": func(share float32) string { return strconv.Itoa(int(share*100 + 0.5)) },
 		"lines":   func(s string) string { return cleanLines(s, 5*shownMost) },
-		"says":    func(s string) string { return cleanLines(s, 2*shownMost) },
+		"brief":   func(s string) string { return cleanLines(s, 400) },
 		"form": func() template.HTML {
 			return template.HTML(`<input type="hidden" name="form_token" value="` + p.form + `">`)
 		},
@@ -78,15 +79,6 @@ func (p *Pages) funcs() template.FuncMap {
 var placed = []string{
 	"type", "key", "priority", "priority_name", "run_on", "share", "locks", "reasons", "max_attempts", "run_at", "not_after",
 	"on_failure", "traceparent",
-}
-
-// lasts is how long something takes, in three digits.
-func lasts(d time.Duration) string {
-	s := d.Seconds()
-	if unit := math.Pow(10, math.Floor(math.Log10(s))-2); s > 0 && s < 60 {
-		s = math.Round(s/unit) * unit
-	}
-	return words.Span(&s)
 }
 
 // size is so many bytes, for people.
@@ -141,6 +133,29 @@ func cleanLines(s string, most int) string {
 	return strings.Join(lines, "\n")
 }
 
+// middle is a line without what stands in its midst, so many characters of it.
+func middle(s string, most int) string {
+	runes := []rune(clean(s))
+	if len(runes) <= most {
+		return string(runes)
+	}
+	end := most * 2 / 3 // a command is known by its end more than by its folder
+	return string(runes[:most-end-1]) + "…" + string(runes[len(runes)-end:])
+}
+
+// rate is how many a second, or a minute where that is few.
+func rate(each float64) string {
+	switch {
+	case each <= 0:
+		return "–"
+	case each >= 100:
+		return words.Grouped(int64(each)) + "/s"
+	case each >= 1:
+		return fmt.Sprintf("%.3g/s", each)
+	}
+	return fmt.Sprintf("%.2g/min", each*60)
+}
+
 // counted is a number that was counted so far and no further.
 func counted(n int64) string {
 	if n >= view.CountMost {
@@ -149,31 +164,22 @@ func counted(n int64) string {
 	return words.Grouped(n)
 }
 
-func clock(t *time.Time) string {
-	if t == nil {
-		return ""
+// clock is a time of day in UTC, with the date where it was another day. A browser may show its own zone (page.js).
+func clock(t time.Time) string {
+	if time.Since(t).Abs() < 20*time.Hour {
+		return t.UTC().Format("15:04:05")
 	}
-	if time.Since(*t).Abs() < 20*time.Hour {
-		return t.Local().Format("15:04:05")
-	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return t.UTC().Format("2006-01-02 15:04")
 }
 
-func ago(t *time.Time, now time.Time) string {
-	if t == nil {
-		return ""
-	}
-	if d := now.Sub(*t); d >= 0 {
-		return words.Age(d.Seconds()) + " ago"
-	}
-	return "in " + words.Age(t.Sub(now).Seconds())
-}
+// stamp is a date and a time of day in UTC.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 func instant(t *view.Moment) string {
 	if t == nil {
 		return ""
 	}
-	return cmp.Or(t.Infinite(), clock(&t.Time))
+	return cmp.Or(t.Infinite(), stamp(t.Time))
 }
 
 // shell is a word as a shell takes it, for the lines that people copy.
@@ -203,16 +209,8 @@ func howFar(j view.JobRow) string {
 	if j.Progress != nil && !j.State.Final() {
 		parts = append(parts, strconv.Itoa(int(*j.Progress*100))+" %")
 	}
-	if j.ItemsDone != nil {
-		total := "?"
-		if j.ItemsTotal != nil {
-			total = words.Grouped(*j.ItemsTotal)
-		}
-		text := words.Grouped(*j.ItemsDone) + "/" + total + " items"
-		if j.ItemsFailed != nil && *j.ItemsFailed > 0 {
-			text += ", " + words.Grouped(*j.ItemsFailed) + " failed"
-		}
-		parts = append(parts, text)
+	if b := itemsOf(j, time.Now()); b != nil {
+		parts = append(parts, b.Says)
 	}
 	if j.ProgressText != nil && !j.State.Final() {
 		parts = append(parts, clean(*j.ProgressText))

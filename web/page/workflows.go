@@ -1,10 +1,13 @@
 package page
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/words"
 	"bellhop/sql/view"
 )
 
@@ -40,6 +43,7 @@ type workflowData struct {
 	Shapes     shapes // of the newest run that has steps
 	Drawn      bool
 	Last       int64 // that run
+	Grid       runGrid
 }
 
 // Starts says what starts it.
@@ -87,6 +91,11 @@ func workflow(r *request) (content, error) {
 	if err := d.draw(r); err != nil {
 		return content{}, err
 	}
+	grid, err := r.Look.Grid(r, d.Name)
+	if err != nil {
+		return content{}, err
+	}
+	d.Grid = drawGrid(grid, r.now)
 	if d.Versions, err = r.Look.Versions(r, d.Name); err != nil {
 		return content{}, err
 	}
@@ -94,6 +103,9 @@ func workflow(r *request) (content, error) {
 	if d.Reasons, err = r.Look.ExplainWorkflow(r, d.Name); err != nil {
 		return content{}, err
 	}
+	d.Reasons = slices.DeleteFunc(d.Reasons, func(why view.ReasonRow) bool { // the line below the name says it
+		return why.Code == "next_slot" && d.NextFire != nil
+	})
 	if r.may.Operates { // it has what its jobs are given
 		version, ok, err := r.Look.Version(r, d.Name, d.Version)
 		if err != nil {
@@ -112,10 +124,15 @@ type runData struct {
 	Shapes  shapes
 	Drawn   bool
 	CanTry  bool
-	Percent int
+	Ended   int // of the steps
 	Address string
+	Rows    []stepRow
+	Usual   string                   // how long a run takes as a rule; empty: not known
+	Cause   *stepRow                 // the step that failed first; nil: none did
+	Said    []view.LogRow            // its last words
 	ends    map[scheduler.JobID]bool // jobs where the run begins and ends
 	follow  map[scheduler.JobID]int64
+	victims map[scheduler.JobID]bool // steps that failed since one that they need did
 }
 
 // FromHere is what stands on the button at a step.
@@ -138,7 +155,6 @@ func run(r *request) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	over := 0
 	for _, s := range steps {
 		if s.Step == nil { // where a run begins and ends
 			d.ends[s.Job] = true
@@ -146,17 +162,35 @@ func run(r *request) (content, error) {
 		}
 		d.Steps = append(d.Steps, s)
 		if s.State.Final() {
-			over++
+			d.Ended++
 		}
 	}
 	if len(d.Steps) > 0 {
-		d.Percent = over * 100 / len(d.Steps)
 		d.CanTry = d.State == "failed"
 		if err := d.draw(r); err != nil {
 			return content{}, err
 		}
+		if err := d.place(r); err != nil {
+			return content{}, err
+		}
 	}
 	return content{Title: "Run " + r.arg, Template: "run", Data: d}, nil
+}
+
+// place adds when each step ran, how long that takes as a rule, and what the step that failed said.
+func (d *runData) place(r *request) error {
+	key := fmt.Sprintf("usual of run %d", d.ID)
+	usual, err := remembered(r.pages, r.who.Role, key, time.Minute, func() (map[string]float64, error) {
+		return usually(r, d.RunRow)
+	})
+	if err != nil {
+		return err
+	}
+	if u, ok := usual[""]; ok {
+		d.Usual = words.Took(u)
+	}
+	d.Rows = stepRows(d.Steps, d.victims, usual, r.now)
+	return d.failedFirst(r)
 }
 
 // draw draws the steps, under their names.
@@ -177,6 +211,7 @@ func (d *runData) draw(r *request) error {
 	if len(g.Nodes) < graphMost { // else there are jobs behind these that are not among them
 		d.follow = followers(g, d.ends)
 	}
+	d.victims = notRun(g)
 	kept := g.Nodes[:0]
 	for _, n := range g.Nodes {
 		if name, ok := names[n.ID]; ok {

@@ -70,7 +70,7 @@ func TestBrowser_WorkflowsByKeyboardAlone(t *testing.T) {
 		t.Errorf("it is %s", state)
 	}
 	press("g", "s")
-	b.until(`location.pathname === '/system' && document.body.innerText.includes('To mend it')`)
+	b.until(`location.pathname === '/system' && document.body.innerText.includes('Fix')`)
 	b.quiet("workflows by keyboard")
 }
 

@@ -49,8 +49,36 @@
     if (tail && !($(tail.id) && $(tail.id).contains($(tail.dataset.from)))) { close(); open(); return; } // it has not: all comes anew
     const row = document.querySelector('tr.at'), id = row && row.id;
     morph(main, page.getElementById('main'));
+    tell(main);
     if (id && $(id)) $(id).classList.add('at');
   }
+
+  // Times stand in UTC, and in the zone of this browser where that was chosen.
+  const zone = $('zone'), two = (n) => String(n).padStart(2, '0');
+  let local = false;
+  try { local = localStorage.zone === 'local'; } catch { zone.disabled = true; } // no storage: no choice
+  const clock = (d) => two(d.getHours()) + ':' + two(d.getMinutes()) + ':' + two(d.getSeconds());
+  function tell(within) {
+    if (!local) return;
+    for (const t of within.querySelectorAll('time[datetime]')) {
+      const d = new Date(t.dateTime), day = d.getFullYear() + '-' + two(d.getMonth() + 1) + '-' + two(d.getDate());
+      if (t.title) t.title = day + ' ' + clock(d);
+      if (t.className === 'stamp') t.textContent = day + ' ' + clock(d);
+      if (t.className === 'ms') t.textContent = clock(d) + '.' + String(d.getMilliseconds()).padStart(3, '0');
+      if (t.className === 'clock') t.textContent = t.textContent.length > 8 ? day + ' ' + clock(d).slice(0, 5) : clock(d);
+    }
+    for (const t of within.querySelectorAll('svg title, .hm')) t.textContent = t.textContent.replace(/\b([01]\d|2[0-3]):([0-5]\d)\b/g, (all, h, m) => {
+      const d = new Date();
+      d.setUTCHours(h, m, 0, 0);
+      return clock(d).slice(0, 5);
+    });
+  }
+  zone.textContent = local ? 'local' : 'UTC';
+  if (local) zone.title = 'All times are in the zone of this browser. Show UTC.';
+  zone.hidden = false;
+  zone.addEventListener('click', () => { localStorage.zone = local ? 'utc' : 'local'; location.reload(); });
+  tell(document);
+
   function fresh() { seen = Date.now(); wait = 1000; dot('on', 'live'); $('away').hidden = true; }
   function open() {
     if (stream || document.hidden || !document.body.dataset.live) return;
@@ -106,7 +134,7 @@
     }
     switch (e.key) {
       case 'g': going = true; break;
-      case '/': { const f = document.querySelector('[data-find]'); if (f) { e.preventDefault(); f.focus(); f.select(); } else location.href = root + '/jobs'; break; }
+      case '/': { const f = main.querySelector('[data-find]') || $('find'); e.preventDefault(); f.focus(); f.select(); break; }
       case '?': e.preventDefault(); $('keys').open ? $('keys').close() : $('keys').showModal(); break;
       case 'j': case 'k': e.preventDefault(); go(e.key === 'j' ? 1 : -1); break;
       case 'x': { const box = row && row.querySelector('input[type=checkbox]'); if (box) { e.preventDefault(); box.checked = !box.checked; } break; }
