@@ -646,7 +646,8 @@ table bellhop.share_clock (
   priority smallint not null,
   now double precision not null default 0,
   looked text not null default ''::text,
-  turned text not null default ''::text
+  turned text not null default ''::text,
+  read_to text not null default ''::text
 );
 
 table bellhop.share_line (
@@ -1163,7 +1164,7 @@ CREATE INDEX run_success ON bellhop.run USING btree (workflow, ended_at) WHERE (
 CREATE INDEX sensor_next ON bellhop.sensor USING btree (next_fire) WHERE (next_fire < 'infinity'::timestamp with time zone);
 CREATE INDEX sensor_source ON bellhop.sensor USING btree (source) WHERE (source IS NOT NULL);
 CREATE INDEX sensor_watched ON bellhop.sensor USING btree (workflow) WHERE (kind = ANY (ARRAY['notify'::text, 'file'::text, 'kafka'::text]));
-CREATE INDEX share_arrival_next ON bellhop.share_arrival USING btree (type, place, priority, id);
+CREATE INDEX share_arrival_key ON bellhop.share_arrival USING btree (type, place, priority, share, id);
 CREATE INDEX share_line_idle ON bellhop.share_line USING btree (type, place, priority, tag) WHERE idle;
 CREATE INDEX share_line_next ON bellhop.share_line USING btree (type, place, priority, tag, turn, came) WHERE (NOT idle);
 CREATE INDEX sign_in_login ON bellhop.sign_in USING btree (login, link, until);

@@ -1,5 +1,6 @@
 -- A job with a share that is ready, or ready again, puts its key into the line (sql/functions/shares.sql). It appends a
--- row, and locks nothing that others wait for. Rows of one key that come one after the other in a transaction append one.
+-- row, and locks nothing that others wait for. In a transaction, the rows of one key append one, unless others append
+-- rows of that key at the same time. Index: share_arrival_key, one probe for each row after the first.
 -- The WHEN keeps the function away from all other rows. Without the trigger the safety scan finds the key.
 -- Grant: none
 create or replace function bellhop.share_came() returns trigger
@@ -8,7 +9,7 @@ security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
 declare
-  place text := coalesce(new.run_on, '');
+  spot text := coalesce(new.run_on, '');
   this  text;
 begin
   if new.type in ('command', 'dummy') then
@@ -19,9 +20,14 @@ begin
     update bellhop.jobqueue j set share = null where j.id = new.id;
     return null;
   end if;
-  this := (pg_current_xact_id(), new.type, place, new.priority, new.share)::text;
-  if current_setting('bellhop.share_came', true) is distinct from this then
-    insert into bellhop.share_arrival (type, place, priority, share) values (new.type, place, new.priority, new.share);
+  this := (pg_current_xact_id(), new.type, spot, new.priority, new.share)::text;
+  if current_setting('bellhop.share_came', true) is distinct from this
+     -- A row of another transaction says nothing of this job: a claim may delete it before this job can be seen.
+     and (coalesce(current_setting('bellhop.share_came', true), '') = ''
+       or (select a.xmin from bellhop.share_arrival a
+            where a.type = new.type and a.place = spot and a.priority = new.priority and a.share = new.share
+            order by a.id desc limit 1) is distinct from pg_current_xact_id()::xid) then
+    insert into bellhop.share_arrival (type, place, priority, share) values (new.type, spot, new.priority, new.share);
     perform set_config('bellhop.share_came', this, true); -- a ROLLBACK TO takes both back
   end if;
   return null;

@@ -2,7 +2,7 @@
 -- next. Each start moves its key on by 1/weight of virtual time, and a key that had no work comes in at the present
 -- time. Jobs without a share are one key, ''. scheduler/fair has the same order as a model.
 
--- has_shares: whether keys of a type are in the line, or have come. Indexes: share_line's primary key; share_arrival_next.
+-- has_shares: whether keys of a type are in the line, or have come. Indexes: share_line's primary key; share_arrival_key.
 -- Grant: scheduler
 create or replace function bellhop.has_shares(type text) returns boolean
 language sql stable
@@ -45,8 +45,12 @@ declare
   picks   bigint[] := '{}';
   passed  text[] := '{}'; -- keys of which this claim has taken all that it may
   time_   float8;
+  from_   text; -- keys that come after this one are read
+  to_     text;
   here    bigint[];
   short   text[];
+  -- Of so many jobs that they are done within a few ms, a key has up to 8 in one turn: each turn writes the key's row.
+  turn_   integer := greatest(1, least(8, pick_of_line.n / 64));
   last_   float8;
   lines   bigint;
 begin
@@ -63,26 +67,39 @@ begin
                order by r.id limit pick_of_line.n for update of r skip locked) end;
   end if;
 
-  select c.now into time_ from bellhop.share_clock c
+  select c.now, c.read_to into time_, from_ from bellhop.share_clock c
    where c.type = pick_of_line.type and c.place = pick_of_line.place and c.priority = pick_of_line.priority for no key update;
   if not found then
     insert into bellhop.share_clock (type, place, priority) values (pick_of_line.type, pick_of_line.place, pick_of_line.priority)
     on conflict do nothing;
-    select c.now into strict time_ from bellhop.share_clock c
+    select c.now, c.read_to into strict time_, from_ from bellhop.share_clock c
      where c.type = pick_of_line.type and c.place = pick_of_line.place and c.priority = pick_of_line.priority for no key update;
   end if;
 
-  -- What has come, the oldest first, gets into the line. A key that owes, because it has started more than its share, keeps its tag.
-  with came as (
+  -- The keys that have come get into the line: 300, and with the next claim the next 300. Of their rows, 2,000 are deleted.
+  -- A key that owes, because it has started more than its share, keeps its tag.
+  with recursive k as (
+    (select a.share, a.id as came, 1 as n from bellhop.share_arrival a
+      where a.type = pick_of_line.type and a.place = pick_of_line.place and a.priority = pick_of_line.priority and a.share > from_
+      order by a.share, a.id limit 1)
+    union all
+    select f.share, f.id, k.n + 1 from k
+     cross join lateral (
+       select a.share, a.id from bellhop.share_arrival a
+        where a.type = pick_of_line.type and a.place = pick_of_line.place and a.priority = pick_of_line.priority and a.share > k.share
+        order by a.share, a.id limit 1) f
+     where k.n < 300
+  ), gone as (
     delete from bellhop.share_arrival a
-     where a.id <= (select max(f.id) from ( -- a list of ids would be compared with each of the line's rows
-                      select b.id from bellhop.share_arrival b
-                       where b.type = pick_of_line.type and b.place = pick_of_line.place and b.priority = pick_of_line.priority
-                       order by b.id limit 2000) f)
-       and a.type = pick_of_line.type and a.place = pick_of_line.place and a.priority = pick_of_line.priority
-    returning a.share, a.id
+     where a.ctid = any (array(
+             select r.at from k
+              cross join lateral (
+                select b.ctid as at from bellhop.share_arrival b
+                 where b.type = pick_of_line.type and b.place = pick_of_line.place and b.priority = pick_of_line.priority and b.share = k.share
+                 limit 2000) r
+              limit 2000))
   ), keys as (
-    select c.share, min(c.id) as came from came c group by c.share
+    select k.share, k.came from k
     union all
     select '', 0 -- the jobs without a share
      where not exists (select from bellhop.share_line l where l.type = pick_of_line.type and l.place = pick_of_line.place
@@ -90,29 +107,31 @@ begin
        and case when pick_of_line.place = ''
                 then exists (select from bellhop.startable r where r.type = pick_of_line.type and r.run_on is null and r.priority = pick_of_line.priority)
                 else exists (select from bellhop.startable r where r.type = pick_of_line.type and r.run_on = pick_of_line.place and r.priority = pick_of_line.priority) end
+  ), entered as (
+    insert into bellhop.share_line as l (type, place, priority, share, tag, turn, came, idle, started)
+    select pick_of_line.type, pick_of_line.place, pick_of_line.priority, k.share, time_, 0, k.came, false, 0 from keys k
+    on conflict (type, place, priority, share) do update
+       set idle = false, tag = greatest(l.tag, excluded.tag), turn = case when l.tag <= excluded.tag then 0 else 1 end, came = excluded.came
+     where l.idle
   )
-  insert into bellhop.share_line as l (type, place, priority, share, tag, turn, came, idle, started)
-  select pick_of_line.type, pick_of_line.place, pick_of_line.priority, k.share, time_, 0, k.came, false, 0 from keys k
-  on conflict (type, place, priority, share) do update
-     set idle = false, tag = greatest(l.tag, excluded.tag), turn = case when l.tag <= excluded.tag then 0 else 1 end, came = excluded.came
-   where l.idle;
+  select coalesce((select max(k.share) from k having count(*) = 300), '') into to_;
 
   while cardinality(picks) < pick_of_line.n loop
-    with l as ( -- more keys than jobs are wanted cannot be among the next ones
+    with l as ( -- more keys than turns are wanted cannot be among the next ones
       select l.share, l.tag, l.turn, l.came, 1 / coalesce(s.weight, 1)::float8 as step
         from bellhop.share_line l
         left join bellhop.share s on s.type = l.type and s.name = l.share
        where l.type = pick_of_line.type and l.place = pick_of_line.place and l.priority = pick_of_line.priority
          and not l.idle and l.share <> all (passed)
        order by l.tag, l.turn, l.came
-       limit pick_of_line.n - cardinality(picks)
+       limit ceil((pick_of_line.n - cardinality(picks))::float8 / turn_)
     ), level as ( -- up to this tag there are enough starts
-      select case when count(*) >= pick_of_line.n - cardinality(picks) then max(l.tag)
+      select case when count(*) * turn_ >= pick_of_line.n - cardinality(picks) then max(l.tag)
                   else max(l.tag) + (pick_of_line.n + count(*)) / sum(1 / l.step) end as at from l
     ), start as (
-      select l.share, l.tag + g.i * l.step as tag, case when g.i = 0 then l.turn else 1 end as turn, l.came, l.step
+      select l.share, l.tag + (g.i - g.i % turn_) * l.step as tag, case when g.i < turn_ then l.turn else 1 end as turn, l.came, l.step
         from l cross join level
-       cross join lateral generate_series(0, least(pick_of_line.n - 1, floor((level.at - l.tag) / l.step))::integer) as g (i)
+       cross join lateral generate_series(0, least(pick_of_line.n - 1, floor((level.at - l.tag) / l.step) + turn_ - 1)::integer) as g (i)
        order by 2, 3, 4
        limit pick_of_line.n - cardinality(picks)
     ), want as (
@@ -143,7 +162,7 @@ begin
        where l.type = pick_of_line.type and l.place = pick_of_line.place and l.priority = pick_of_line.priority and l.share = f.share
          and f.ids <> '{}'
     ), started as (
-      select i.id, f.tag + (i.n - 1) * f.step as tag, case when i.n = 1 then f.turn else 1 end as turn, f.came
+      select i.id, f.tag + (i.n - 1 - (i.n - 1) % turn_) * f.step as tag, case when i.n <= turn_ then f.turn else 1 end as turn, f.came
         from found f cross join lateral unnest(f.ids) with ordinality as i (id, n)
     )
     select (select array_agg(s.id order by s.tag, s.turn, s.came) from started s), (select max(s.tag) from started s),
@@ -154,6 +173,7 @@ begin
     picks := picks || coalesce(here, '{}');
     had := had || coalesce(here, '{}');
     time_ := greatest(time_, last_);
+    turn_ := 1; -- keys that have fewer jobs would make the rest take many rounds
     if short is not null then
       passed := passed || short;
       -- A key is idle when it has no job at all. Those that this caller does not take, and those that a transaction has
@@ -171,8 +191,8 @@ begin
     end if;
   end loop;
 
-  if picks <> '{}' then
-    update bellhop.share_clock c set now = time_
+  if picks <> '{}' or to_ <> from_ then
+    update bellhop.share_clock c set now = time_, read_to = to_
      where c.type = pick_of_line.type and c.place = pick_of_line.place and c.priority = pick_of_line.priority;
   end if;
   -- A key that owes nothing any more is forgotten; when no key has work, none owes.

@@ -21,9 +21,20 @@ func (e *env) starts(claims, most int) string {
 	e.Helper()
 	var got []string
 	for range claims {
-		got = append(got, e.sharesOf(e.claim(plainly(most)))...)
+		got = append(got, e.startsOf(plainly(most)))
 	}
-	return strings.Join(got, " ")
+	return strings.TrimSpace(strings.Join(got, " "))
+}
+
+// startsOf makes one claim, and gives the keys of its jobs in their order.
+func (e *env) startsOf(d scheduler.Demand) string {
+	e.Helper()
+	var ids []int64
+	for _, j := range e.claim(d) {
+		ids = append(ids, int64(j.Claim.Job))
+	}
+	return e.one(`select coalesce(string_agg(coalesce(j.share, '-'), ' ' order by i.n), '')
+		from unnest($1::bigint[]) with ordinality as i (id, n) join bellhop.jobqueue j on j.id = i.id`, ids)
 }
 
 // sharesOf are the keys of jobs; '-' stands for none.
@@ -139,5 +150,80 @@ func TestShares_AreInTheOrderOfTheModel(t *testing.T) {
 		if want, got := strings.Join(line.Take(n), " "), e.starts(1, n); got != want {
 			t.Fatalf("start: %s\nwant:  %s\nthe line: %s", got, want, e.one("select array_agg(l) from bellhop.share_line l"))
 		}
+	}
+}
+
+// A large claim takes several jobs of a key in one turn: keys stay within a turn of each other, weights hold, and a key
+// that has just come is first in the next claim.
+func TestShares_LargeClaimsTakeTurnsOfSeveralJobs(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("insert into bellhop.share values ('cat', 'key3', 3)")
+	e.exec("insert into bellhop.jobqueue (type, share) select 'cat', 'key' || g % 50 from generate_series(1, 15000) g")
+	n := map[string]int{}
+	for range 4 {
+		for _, k := range strings.Fields(e.startsOf(plainly(640))) {
+			n[k]++
+		}
+	}
+	for k, got := range n {
+		weight, fair := 1, 4*640/52
+		if k == "key3" {
+			weight = 3
+		}
+		if got < weight*(fair-8) || got > weight*(fair+8) {
+			t.Errorf("%s has had %d starts; a weight of 1 has about %d", k, got, fair)
+		}
+	}
+	e.shared("new", 1)
+	if got := e.startsOf(plainly(640)); !strings.HasPrefix(got, "new ") {
+		t.Errorf("a key that has just come is not first: %.60s", got)
+	}
+	e.shared("a few", 3)
+	for range 40 {
+		e.startsOf(plainly(640))
+	}
+	if left := e.one("select count(*) from bellhop.jobqueue where state = 'ready'"); left != "0" {
+		t.Errorf("%s jobs are left", left)
+	}
+}
+
+// A key is in the line at once, however many jobs of others came before it and have not been looked at.
+func TestShares_ANewKeyDoesNotWaitBehindArrivals(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("insert into bellhop.jobqueue (type, share) select 'cat', 'key' || g % 200 from generate_series(1, 12000) g")
+	if rows := e.one("select count(*) from bellhop.share_arrival"); rows != "200" {
+		t.Errorf("one INSERT of 200 keys has left %s rows", rows)
+	}
+	e.starts(5, 400) // each key has had a turn
+	// Those of many transactions, each of which appends its own.
+	e.exec("insert into bellhop.share_arrival (type, place, priority, share) select 'cat', '', 0, 'key7' from generate_series(1, 3000)")
+	e.shared("new", 1)
+	if got := e.startsOf(plainly(2)); !strings.HasPrefix(got, "new ") {
+		t.Errorf("start: %s", got)
+	}
+	e.starts(2, 2)
+	if rows := e.one("select count(*) from bellhop.share_arrival"); rows != "0" {
+		t.Errorf("%s rows are left", rows)
+	}
+}
+
+// More keys come at once than a claim reads: the next ones read the others.
+func TestShares_ManyKeysComeAtOnce(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec("insert into bellhop.jobqueue (type, share) select 'cat', 'key' || g from generate_series(1, 1000) g")
+	seen := map[string]bool{}
+	for range 40 {
+		for _, k := range strings.Fields(e.startsOf(plainly(50))) {
+			seen[k] = true
+		}
+	}
+	if len(seen) != 1000 {
+		t.Errorf("of 1,000 keys %d have started", len(seen))
+	}
+	if left := e.one("select (select count(*) from bellhop.share_line) + (select count(*) from bellhop.share_arrival)"); left != "0" {
+		t.Errorf("%s rows are left", left)
 	}
 }
