@@ -128,9 +128,17 @@ func (d *door) identify(w http.ResponseWriter, r *http.Request) (Identity, *Prob
 		return who, problem
 	}
 	if d.anonymous && !arrived(r.Context()).far {
-		return Identity{Role: Reader, Via: "loopback"}, nil
+		return Identity{Role: Reader, Via: unnamed}, nil
 	}
-	return Identity{}, &Problem{Status: http.StatusUnauthorized, Code: "no_token",
+	return Identity{}, noToken()
+}
+
+// unnamed is how a caller of this machine came in that sent no token.
+const unnamed = "loopback"
+
+// noToken asks for a token.
+func noToken() *Problem {
+	return &Problem{Status: http.StatusUnauthorized, Code: "no_token",
 		Detail: "a token is needed: Authorization: Bearer …", Next: "bellhop ui   opens this site signed in"}
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -122,6 +123,9 @@ func (s *Server) may(r *http.Request, who Identity) *Problem {
 		return &Problem{Status: http.StatusServiceUnavailable, Code: "no_role", Detail: err.Error(),
 			Next: "grant " + who.Role + " to the scheduler's login: bellhop doctor"}
 	case right == Submits && !has.submits, right == Operates && !has.operates:
+		if who.Via == unnamed && strings.HasPrefix(r.URL.Path, "/api/") {
+			return noToken()
+		}
 		return &Problem{Status: http.StatusForbidden, Code: "not_allowed",
 			Detail: "the role " + who.Role + " may not do this",
 			Next:   "send the token of a role with the right: tokens: in bellhop.yaml; or bellhop ui"}

@@ -18,7 +18,7 @@ func TestGraph_PrintsWhoNeedsWhom(t *testing.T) {
 ready    1   billing
 blocked  2     shipping
 blocked  3       mail (if succeeded or failed)
-blocked  3     mail (if succeeded or failed)
+-        3     mail (if succeeded or failed)  ↑ see above
 `
 	for _, name := range []string{"billing", "2", "3"} {
 		if got := s.ok("graph", name); got != want {

@@ -320,7 +320,7 @@ func (r *reader) test(e *expr) (err error) {
 		return r.fail(r.at, "a regular expression is expected, in quotes", howToTest)
 	}
 	if e.regex, err = regexp.Compile(pattern); err != nil {
-		return r.fail(r.at, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "mend the regular expression; it matches anywhere, as PostgreSQL's ~, unless ^ and $ say where")
+		return r.fail(r.at, strings.TrimPrefix(err.Error(), "error parsing regexp: "), "fix the regular expression; it matches anywhere, as PostgreSQL's ~, unless ^ and $ say where")
 	}
 	return nil
 }

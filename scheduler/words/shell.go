@@ -9,6 +9,9 @@ import (
 // plainName is a name that needs no quotes anywhere.
 var plainName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
 
+// plainWord is a word that a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]+$`)
+
 // IsPlain reports whether a name needs no quotes, in a shell or in SQL.
 func IsPlain(name string) bool { return plainName.MatchString(name) }
 
@@ -24,6 +27,18 @@ func ShellWord(name string) string {
 		return name
 	}
 	return ShellQuoted(name)
+}
+
+// ShellLine is a command as a shell takes it.
+func ShellLine(argv []string) string {
+	quoted := make([]string, len(argv))
+	for i, word := range argv {
+		quoted[i] = word
+		if !plainWord.MatchString(word) {
+			quoted[i] = ShellQuoted(word)
+		}
+	}
+	return strings.Join(quoted, " ")
 }
 
 // ShellQuoted is a text as a shell takes it, for people to paste. What a terminal would obey stands in it as octal

@@ -116,13 +116,13 @@ func (a AttachmentRow) ShellTable() string {
 	return words.ShellQuoted(a.Quoted)
 }
 
-// Runs is what runs for each row, for people.
+// Runs is what runs for each row, for people: a type, or a command as a shell takes it.
 func (a AttachmentRow) Runs() string {
 	switch {
 	case a.Type != nil:
 		return *a.Type
 	case a.Cmd != nil:
-		return strings.Join(a.Cmd, " ")
+		return words.ShellLine(a.Cmd)
 	}
 	return "(a command)"
 }

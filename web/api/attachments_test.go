@@ -16,7 +16,7 @@ func TestAttachments_AreListed(t *testing.T) {
 	}
 	s.exec(`create table image (id integer primary key, dispatch timestamptz)`)
 	s.exec(`create table letter (id integer primary key, sent date)`)
-	s.exec(`select bellhop.attach('image', cmd => '{/bin/true,-q}', pool => 4)`)
+	s.exec(`select bellhop.attach('image', cmd => '{/bin/true,a  b}', pool => 4)`)
 	s.exec(`select bellhop.attach('letter', type => 'mail', pool => 2, dispatch => 'sent')`)
 	s.exec(`update bellhop.attachment set waiting = 10001, done = 7, failed = 2, state = 'broken', trouble = 'no right' where name = 'image'`)
 	for _, role := range []string{"", "reader", "operator"} {
@@ -37,7 +37,7 @@ func TestAttachments_AreListed(t *testing.T) {
 		}
 		want := "(a command)"
 		if role == "operator" {
-			want = "/bin/true -q"
+			want = "/bin/true 'a  b'"
 		}
 		if got := image.Runs(); got != want {
 			t.Errorf("%q is told of %s, want %s", role, got, want)

@@ -139,7 +139,7 @@ func attach(ctx context.Context, a *cli.App, s *cli.Session, t view.Attachment, 
 		if errors.As(err, &refused) && (refused.Code == "42P01" || refused.Code == "3F000" || refused.Code == "42602") &&
 			refused.Hint == "" {
 			return cli.Failed(cli.ExitNotFound, "not found",
-				`psql -c '\d'   lists the tables; one with capitals or blanks is named "Like This", quotes and all`, "%s",
+				`psql "$DATABASE_URL" -c '\d'   lists the tables; one with capitals or blanks is named "Like This", quotes and all`, "%s",
 				refused.Message)
 		}
 		if err == nil && dry {

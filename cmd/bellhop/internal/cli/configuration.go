@@ -36,7 +36,7 @@ func (a *App) ConfigFile() (string, error) {
 
 // BadConfig tells all problems of a configuration.
 func BadConfig(path string, err error) error {
-	return Usage("configuration", Flat(err.Error()), "mend "+path+", then: bellhop config check -c "+path)
+	return Usage("configuration", Flat(err.Error()), "fix "+path+", then: bellhop config check -c "+path)
 }
 
 // LoadConfig reads the configuration that is named, or bellhop.yaml where

@@ -37,7 +37,7 @@ func (a *App) LoadContexts() (config.Contexts, error) {
 	}
 	all, err := config.LoadContexts(path)
 	if err != nil {
-		return all, Usage("contexts", Flat(err.Error()), "mend "+path+", then: bellhop context ls")
+		return all, Usage("contexts", Flat(err.Error()), "fix "+path+", then: bellhop context ls")
 	}
 	for _, c := range all.List {
 		info, err := os.Stat(path)

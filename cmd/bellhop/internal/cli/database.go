@@ -207,7 +207,7 @@ func unreachable(where Database, c *pgx.ConnConfig, err error) error {
 	if errors.As(err, &refused) {
 		switch {
 		case strings.HasPrefix(refused.Code, "28"):
-			next = fmt.Sprintf("mend user or password (in the URL, PGPASSWORD or ~/.pgpass), then: psql -h %s -p %d -U %s -d %s",
+			next = fmt.Sprintf("fix user or password (in the URL, PGPASSWORD or ~/.pgpass), then: psql -h %s -p %d -U %s -d %s",
 				c.Host, c.Port, c.User, database)
 		case refused.Code == "3D000":
 			next = fmt.Sprintf("createdb -h %s -p %d -U %s %s", c.Host, c.Port, c.User, database)

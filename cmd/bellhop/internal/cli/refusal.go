@@ -26,7 +26,7 @@ var refusals = []refusal{
 	{"57P", "the connection to the database was lost", runAgain},
 	{"25006", "the database is read-only", "name the primary server, not a standby: --database-url"},
 	{"25P", "the database ended an idle transaction", runAgain},
-	{"28", "the database does not let this login in", "mend user or password: in the URL, PGPASSWORD or ~/.pgpass"},
+	{"28", "the database does not let this login in", "fix user or password: in the URL, PGPASSWORD or ~/.pgpass"},
 	{"3D", "there is no such database", "createdb NAME; or name another: --database-url"},
 	{"53300", "the database has no connection left", "run it again; max_connections is the limit"},
 	{"42501", "not allowed", "ask for a role: grant bellhop_operator to …  (bellhop_reader to look, bellhop_submitter to submit)"},

@@ -33,7 +33,7 @@ func (d *doctor) checkTurnLogin(ctx context.Context, s *cli.Session) error {
 			d.psql(`\password `+store.AttachRole)+"   # then database."+key+" in bellhop.yaml: postgres://"+store.AttachRole+":…@…")
 		return nil
 	}
-	fix := "mend database." + key + " in bellhop.yaml"
+	fix := "fix database." + key + " in bellhop.yaml"
 	conn, err := d.Dial(ctx, cli.Database{URL: d.config.Database.AttachURL, From: "database." + key}, nil)
 	if err != nil {
 		d.mend(key, err.Error(), fix)

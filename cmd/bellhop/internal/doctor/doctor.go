@@ -20,7 +20,7 @@ type doctor struct {
 	*cli.App
 	config   config.Config
 	where    cli.Database  // of the database
-	old      time.Duration // a transaction open for longer needs mending
+	old      time.Duration // a transaction open for longer needs a fix
 	finished int64         // so many rows of jobs that were over long ago are worth a word
 	findings []report.Finding
 }
@@ -69,7 +69,7 @@ func Command(a *cli.App) *cobra.Command {
 	d := &doctor{App: a}
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check everything that production needs, and print the commands that mend faults",
+		Short: "Check everything that production needs, and print the commands that fix faults",
 		Long: `Check everything that docs/production.md asks for, and print the command that mends
 each fault. It checks the server and its settings, the schema, its triggers and
 rights, the logins, the bell, instances, hosts, this machine, and the jobs of each
@@ -86,7 +86,7 @@ checked database.`,
 		Args:    a.NoArgs(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	c.Flags().DurationVar(&d.old, "older-than", 10*time.Minute, "a transaction open for longer needs mending")
+	c.Flags().DurationVar(&d.old, "older-than", 10*time.Minute, "a transaction open for longer needs a fix")
 	c.Flags().Int64Var(&d.finished, "finished", 1_000_000, "`number` of rows of jobs finished three days ago from which there is a note")
 	return c
 }
@@ -115,7 +115,8 @@ func (d *doctor) run(ctx context.Context) error {
 		}
 	}
 	if bad > 0 {
-		return cli.Failed(cli.ExitUnwell, "doctor", "type the lines above, then: bellhop doctor", "%d of %d checks need mending", bad, len(d.findings))
+		return cli.Failed(cli.ExitUnwell, "doctor", "type the lines above, then: bellhop doctor",
+			"%d of %d checks need a fix", bad, len(d.findings))
 	}
 	return nil
 }
@@ -178,5 +179,5 @@ func (d *doctor) print() error {
 	if err := d.PrintTable(t); err != nil || mends.Len() == 0 {
 		return err
 	}
-	return d.Printf("\nTo mend it:\n%s", mends.String())
+	return d.Printf("\nFix:\n%s", mends.String())
 }

@@ -101,7 +101,7 @@ func (d *doctor) checkQueryLogin(ctx context.Context, own view.LoginRow, key, ru
 	}
 	conn, err := d.Dial(ctx, cli.Database{URL: url, From: "database." + key}, nil)
 	if err != nil {
-		d.mend(key, err.Error(), "mend database."+key+" in bellhop.yaml")
+		d.mend(key, err.Error(), "fix database."+key+" in bellhop.yaml")
 		return
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it is not needed any more
@@ -118,7 +118,7 @@ func (d *doctor) checkQueryLogin(ctx context.Context, own view.LoginRow, key, ru
 			"set database."+key+" in bellhop.yaml to the server itself",
 		)
 	case err != nil:
-		d.mend(key, err.Error(), "mend database."+key+" in bellhop.yaml")
+		d.mend(key, err.Error(), "fix database."+key+" in bellhop.yaml")
 	case login.Login == own.Login:
 		d.mend(key, "it is the login of database.url, "+login.Login+": "+runs+" can do all that the scheduler can", fresh)
 	case login.Superuser:
@@ -142,7 +142,7 @@ func (d *doctor) checkBell(ctx context.Context, s *cli.Session) error {
 	direct := "set database.listen_url in bellhop.yaml to the server itself, not to the pooler"
 	conn, err := d.Dial(ctx, where, nil)
 	if err != nil {
-		d.mend("bell", err.Error(), "mend database."+key+" in bellhop.yaml")
+		d.mend("bell", err.Error(), "fix database."+key+" in bellhop.yaml")
 		return nil
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // it is not needed any more

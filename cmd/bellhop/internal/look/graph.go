@@ -21,8 +21,8 @@ func GraphCommand(a *cli.App) *cobra.Command {
 		Use:   "graph ID",
 		Short: "Print the jobs that a job needs, and the jobs that need it",
 		Long: `Print the graph of a job, named by id or key. A job that needs another one is
-indented below it. A job that needs several stands below each of them; its own
-dependents are printed only the first time.
+indented below it. A job that needs several is printed below one of them; below
+the others a line refers to it ("see above").
 
 With --dot the graph is printed for Graphviz. An arrow leads from a job to each job
 that needs it.`,
@@ -84,7 +84,7 @@ type graphRow struct {
 	node  view.Node
 	depth int
 	edge  *view.Dependency // by which it stands here; nil for a root
-	again bool             // what is below it stands elsewhere
+	again bool             // it has a line already
 }
 
 // rows walks the graph from those that need nothing. Not by calls that call
@@ -100,7 +100,7 @@ func (g graph) rows() []graphRow {
 		for len(stack) > 0 {
 			r := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			r.again = shown[r.node.ID] && len(g.needed[r.node.ID]) > 0
+			r.again = shown[r.node.ID]
 			rows = append(rows, r)
 			if shown[r.node.ID] {
 				continue
@@ -136,6 +136,7 @@ const deepest = 30
 func printGraph(a *cli.App, g graph) error {
 	t := cli.Table{Header: []string{"STATE", "ID", "JOB"}}
 	for _, r := range g.rows() {
+		state := string(r.node.State)
 		job := strings.Repeat("  ", min(r.depth, deepest)) + report.NodeName(r.node)
 		if r.depth > deepest {
 			job = fmt.Sprintf("%s (%d deep)", job, r.depth)
@@ -144,11 +145,11 @@ func printGraph(a *cli.App, g graph) error {
 			job += " (if " + strings.Join(r.edge.Wanted, " or ") + ")"
 		}
 		if r.again {
-			job += " …"
+			state, job = "", job+"  ↑ see above"
 		} else if why := nodeTrouble(r.node); why != "" {
 			job += "  [" + why + "]"
 		}
-		t.Add(r.node.State, r.node.ID, job)
+		t.Add(state, r.node.ID, job)
 	}
 	return a.PrintTable(t)
 }

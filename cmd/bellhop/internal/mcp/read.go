@@ -81,7 +81,7 @@ var reads = []read{
 		fields: []field{workflow}, needs: 1},
 	{tool: "workflow_runs", command: "workflow runs", says: "List runs of workflows.", fields: []field{
 		{name: "states", kind: words, says: "only runs in these states", flag: "state"}, few}},
-	{tool: "doctor", command: "doctor", says: "Check the installation, with the command that mends each fault."},
+	{tool: "doctor", command: "doctor", says: "Check the installation, with the command that fixes each fault."},
 	{tool: "simulate", command: "simulate", says: "Replay the jobs of the last week under another policy or in other slots.",
 		fields: []field{
 			{name: "from_history", kind: yes, says: "true", flag: "from-history"},

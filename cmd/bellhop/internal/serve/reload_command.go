@@ -148,7 +148,7 @@ func tellReload(a *cli.App, answers []reloadAnswer, asked int, timeout time.Dura
 	case err != nil:
 		return err
 	case bad != nil:
-		return cli.Usage("reload", strings.Join(bad, "\n"), "no change was taken: mend the file, then: bellhop reload")
+		return cli.Usage("reload", strings.Join(bad, "\n"), "nothing changed: fix the file, then: bellhop reload")
 	case len(answers) < asked:
 		return cli.Failed(cli.ExitTimeout, "timed out", "bellhop instances", "%s of %d have not answered within %s",
 			cli.Count(asked-len(answers), "instance"), asked, timeout)

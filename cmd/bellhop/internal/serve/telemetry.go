@@ -44,7 +44,7 @@ func startTelemetry(
 		traces.Config{Version: cli.Version(), Name: name, Items: c.Observability.ItemSpans, Log: log,
 			Needs: reads.Needs})
 	if err != nil {
-		return nil, cli.Usage("serve", err.Error(), "mend it; or without traces: unset OTEL_TRACES_EXPORTER OTEL_TRACES_SAMPLER OTEL_EXPORTER_OTLP_ENDPOINT")
+		return nil, cli.Usage("serve", err.Error(), "fix it; or without traces: unset OTEL_TRACES_EXPORTER OTEL_TRACES_SAMPLER OTEL_EXPORTER_OTLP_ENDPOINT")
 	}
 	b := cli.Built()
 	counts, err := metrics.New(metrics.Build{Version: b.Version, Commit: b.Commit, Go: runtime.Version()}, log)

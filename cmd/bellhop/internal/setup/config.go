@@ -44,7 +44,7 @@ func checkConfig(ctx context.Context, a *cli.App, spawn bool) error {
 	c, err := config.Load(path)
 	if err != nil {
 		// Problems have a line each: this is a list, not a sentence.
-		return cli.Usage("configuration", err.Error(), "mend "+path+", then: bellhop config check -c "+path)
+		return cli.Usage("configuration", err.Error(), "fix "+path+", then: bellhop config check -c "+path)
 	}
 	remarks := c.Remarks()
 	for _, r := range remarks {

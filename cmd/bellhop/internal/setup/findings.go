@@ -45,7 +45,7 @@ func printFindings(a *cli.App, path string, list []spawned) error {
 	}
 	if bad > 0 {
 		return cli.Usage("configuration", cli.Count(bad, "verdict")+" of "+fmt.Sprint(len(list))+" bad: these would fail under bellhop serve too",
-			"mend it, then: bellhop config check --spawn -c "+path)
+			"fix it, then: bellhop config check --spawn -c "+path)
 	}
 	return nil
 }

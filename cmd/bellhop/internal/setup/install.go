@@ -69,7 +69,7 @@ func installRoles(cmd *cobra.Command, a *cli.App, print, logins bool) error {
 	}
 	next := ""
 	if logins {
-		next = "; their passwords: psql -c '\\password bellhop_serve' and so on"
+		next = "; their passwords: psql \"$DATABASE_URL\" -c '\\password bellhop_serve' and so on"
 	}
 	return a.Printf("done: roles and rights are those of schema version %s%s\n", schemaVersion(), next)
 }

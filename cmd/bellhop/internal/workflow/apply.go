@@ -149,7 +149,7 @@ func read(a *cli.App, names []string) (all []workflow.Definition, err error) {
 		}
 	}
 	if len(problems) > 0 {
-		return nil, cli.Usage("workflow", strings.Join(problems, "\n"), "mend that, and run it again: nothing was changed")
+		return nil, cli.Usage("workflow", strings.Join(problems, "\n"), "Fix it and retry; nothing changed")
 	}
 	return all, nil
 }
