@@ -49,7 +49,10 @@ func (s SMTP) Send(ctx context.Context, to string, m notice.Message) error {
 	if errors.As(err, &refused) && !refused.IsTemp() && refused.ErrorCode() >= 500 {
 		return fmt.Errorf("%w: %v", ErrNever, err)
 	}
-	return err
+	if err != nil {
+		return unreached(client.ServerAddr(), err)
+	}
+	return nil
 }
 
 func (s SMTP) client() (*mail.Client, error) {

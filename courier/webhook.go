@@ -65,7 +65,7 @@ func (w Webhooks) Send(ctx context.Context, target string, m notice.Message) err
 		if errors.Is(err, errPrivate) {
 			return fmt.Errorf("%s: %w", u.Host, errPrivate)
 		}
-		return err
+		return unreached(u.Host, err)
 	}
 	defer res.Body.Close()
 	// Do not log the response: the URL may be internal.
