@@ -56,7 +56,7 @@ var clocks = map[string]func(e *env) clock{
 		e.marked("has")
 		id := e.insert("type, args", "ask", "any 2 node:a=exclusive node:b=exclusive; wait free")
 		r := e.because(id, "no_resources")
-		told := e.instant(r.Sentence, `again at ([0-9-]+ [0-9:]+[+-][0-9]+)`)
+		told := e.instant(r.Sentence, `again at ([0-9-]+ [0-9:]+ UTC)`)
 		c := e.until(clock{says: r.Sentence, told: told},
 			"select state in ('assigned', 'running') or run_at > $2::timestamptz + interval '1 s' from bellhop.jobqueue where id = $1", id, told)
 		e.mark("free")
@@ -66,7 +66,7 @@ var clocks = map[string]func(e *env) clock{
 		e.ok("workflow", "apply", e.file("w.yaml", "workflow: often\nsensor: {cron: \"*/5 * * * * *\"}\nsteps: [{name: a, type: sh, args: \"true\"}]\n", 0o600))
 		e.serve(agents("type: sh, command: [sh, -c], mode: exec"))
 		r := e.workflowBecause("often", "next_slot")
-		told := e.instant(r.Sentence, `slot is at ([0-9-]+ [0-9:.]+[+-][0-9]+)`)
+		told := e.instant(r.Sentence, `slot is at ([0-9-]+ [0-9:]+ UTC)`)
 		return e.until(clock{says: r.Sentence, told: told},
 			"select exists (select from bellhop.run where workflow = 'often' and created_at >= $1)", told)
 	},
@@ -78,7 +78,7 @@ var clocks = map[string]func(e *env) clock{
 		e.serve(yaml)
 		silent.pause(e.t)
 		r := e.because(id, "instance_silent/one")
-		m := regexp.MustCompile(`heard of for 00:00:([0-9.]+); after 00:00:([0-9]+) it`).FindStringSubmatch(r.Sentence)
+		m := regexp.MustCompile(`heard of for ([0-9]+) s; after ([0-9]+) s it`).FindStringSubmatch(r.Sentence)
 		if m == nil {
 			e.t.Fatalf("%q tells no time", r.Sentence)
 		}
@@ -139,7 +139,7 @@ func (e *env) setAside(cause, body string) clock {
 	e.sql("insert into things values (1)")
 	e.serve(obeys)
 	r := e.rowBecause("things", "1", cause)
-	told := e.instant(r.Sentence, `again at ([0-9-]+ [0-9:]+[+-][0-9]+)`)
+	told := e.instant(r.Sentence, `again at ([0-9-]+ [0-9:]+ UTC)`)
 	return e.until(clock{says: r.Sentence, told: told},
 		"select coalesce(max(again_at) > $1::timestamptz + interval '2 s', true) from bellhop.set_aside", told)
 }
@@ -147,7 +147,7 @@ func (e *env) setAside(cause, body string) clock {
 // toldAt reads when a job is to start, and waits until it has.
 func (e *env) toldAt(r reason, started string, id int64) clock {
 	e.t.Helper()
-	told := e.instant(r.Sentence, `(?:starts? at|until) ([0-9-]+ [0-9:]+[+-][0-9]+)`)
+	told := e.instant(r.Sentence, `(?:starts? at|until) ([0-9-]+ [0-9:]+ UTC)`)
 	return e.until(clock{says: r.Sentence, told: told}, started, id)
 }
 

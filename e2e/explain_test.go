@@ -189,7 +189,7 @@ func TestExplain_RowsThatSayItThemselves(t *testing.T) {
 		e.saysNoMore(id, "held")
 	}
 	later := e.insert("type, args, run_at", "sh", "true", "2999-01-01")
-	e.because(value[int64](e, "select id from bellhop.jobqueue where key = 'bare later'"), "scheduled", "00:59:")
+	e.because(value[int64](e, "select id from bellhop.jobqueue where key = 'bare later'"), "scheduled", "in 59 min")
 	e.typed(e.because(later, "scheduled", "2999-01-01"))
 	if j := e.job(later); j.State != "ready" {
 		t.Errorf("after its advice it is %+v", j)

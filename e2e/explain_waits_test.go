@@ -183,8 +183,8 @@ func TestExplain_WhileNobodyLooks(t *testing.T) {
 	}
 	e.sql("update bellhop.instance set stop = null where id = $1", me)
 	e.sql("update bellhop.instance set heartbeat_at = clock_timestamp() - interval '45 min' where id = $1", me)
-	e.typed(e.because(runs, "instance_silent/one", "00:45:0"))
-	e.typed(e.because(waits, "instance_silent", "for 00:45:0", "01:00:00"))
+	e.typed(e.because(runs, "instance_silent/one", "for 45 min 0"))
+	e.typed(e.because(waits, "instance_silent", "for 45 min 0", "lag of 1 h 00 min"))
 
 	e.ok("cancel", fmt.Sprint(runs))
 	e.typed(e.because(runs, "cancel_requested"))

@@ -1211,6 +1211,12 @@ BEGIN ATOMIC
          END AS "session_user";
 END;
 
+CREATE OR REPLACE FUNCTION bellhop.ago(at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.all_jobs_gone()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1407,6 +1413,12 @@ CREATE OR REPLACE FUNCTION bellhop.claim_with_steps(types text[], n integer, lea
  RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone, steps jsonb, event jsonb)
  LANGUAGE sql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.clock(at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.close_gate()
  RETURNS void
@@ -1806,6 +1818,12 @@ CREATE OR REPLACE FUNCTION bellhop.heads_behind(lock text)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.hindered(cause text, args jsonb, id text)
+ RETURNS TABLE(code text, sentence text, next text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.hindrance(type text, run_on text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, priority_name text DEFAULT NULL::text, msq boolean DEFAULT false, OUT cause text, OUT args jsonb, OUT detail text)
  RETURNS record
  LANGUAGE plpgsql
@@ -1892,6 +1910,12 @@ CREATE OR REPLACE FUNCTION bellhop.killjob(id bigint, by text DEFAULT NULL::text
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.lasting(span interval)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.leave_attachment(id bigint, back text[])
  RETURNS void
@@ -2805,9 +2829,7 @@ CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET "DateStyle" TO 'ISO, MDY'
- SET "IntervalStyle" TO 'postgres';
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.sketch_in(what text[], names text[], buckets integer[], counts integer[])
  RETURNS integer
@@ -2934,6 +2956,12 @@ CREATE OR REPLACE FUNCTION bellhop.template_share(type text, args text, key text
  STABLE
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.took(span interval)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.turn_ends(attachment bigint, digests bytea[], OUT ended integer, OUT good integer)
  RETURNS record
  LANGUAGE plpgsql
@@ -3025,6 +3053,12 @@ CREATE OR REPLACE FUNCTION bellhop.turns_apart(login name)
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.types_there(type text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.unassigned()
  RETURNS boolean

@@ -74,7 +74,7 @@ func TestDev_ShowsEverythingAndLeavesNothing(t *testing.T) {
 		t.Errorf("the link does not sign in:\n%.2000s", page)
 	}
 	for path, want := range map[string]string{"/jobs?key=bind": "bind", "/workflows/minutely": "cron",
-		"/jobs?type=translate": "unknown_type", "/locks": "Locks"} {
+		"/jobs?type=translate": "unknown type", "/locks": "Locks"} {
 		pgtest.Eventually(
 			t,
 			time.Minute,

@@ -26,11 +26,12 @@ func ParseAge(text string) (time.Duration, error) {
 	return age, nil
 }
 
-// ParseMoment reads a time, in UTC, or how long ago it was, also in days.
+// ParseMoment reads a time, in UTC and as Stamp writes it, or how long ago it was, also in days.
 func ParseMoment(text string) (time.Time, error) {
 	if ago, err := ParseAge(text); err == nil {
 		return time.Now().Add(-ago), nil
 	}
+	text = strings.TrimSuffix(text, " UTC")
 	for _, form := range []string{time.RFC3339, "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02"} {
 		if at, err := time.Parse(form, text); err == nil {
 			return at, nil

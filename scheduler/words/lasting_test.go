@@ -44,3 +44,21 @@ func TestAgo(t *testing.T) {
 		}
 	}
 }
+
+// A time is written in UTC, and read as it is written.
+func TestStamp_IsReadBack(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 27, 23, 34, 14, 0, time.FixedZone("", 3600))
+	if got := Stamp(at); got != "2026-11-27 22:34:14 UTC" {
+		t.Errorf("it is written %s", got)
+	}
+	if back, err := ParseMoment(Stamp(at)); err != nil || !back.Equal(at) {
+		t.Errorf("it is read as %s, %v", back, err)
+	}
+	if got := When(&at, at.Add(4*time.Minute)); got != "4 min ago (2026-11-27 22:34:14 UTC)" {
+		t.Errorf("with how long ago it was: %s", got)
+	}
+	if got := When(nil, at) + Moment(nil); got != "" {
+		t.Errorf("no time: %s", got)
+	}
+}

@@ -64,11 +64,23 @@ func Number[T ~int | ~int64](v *T) string {
 	return strconv.FormatInt(int64(*v), 10)
 }
 
+// Stamp is a date and a time of day in UTC.
+func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// Moment is a time as Stamp; nil is nothing.
 func Moment(t *time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return t.Local().Format("2006-01-02 15:04:05.000")
+	return Stamp(*t)
+}
+
+// When is a time as Stamp, after how long ago it was, or how soon it will be; nil is nothing.
+func When(t *time.Time, now time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return Ago(*t, now) + " (" + Stamp(*t) + ")"
 }
 
 // Age is a time span in seconds with its two biggest units at most.

@@ -314,10 +314,10 @@ as $$
       'It was promised by {by}. That is over: {why}.', 'bellhop show {id}'),
     ('instance_held', 'beside', false, 'a transaction has locked the row of an instance, so that its heartbeat waits; at the end of its lease, the instance stops its jobs',
       'Process {pid} of the server ({who}) has locked the row of instance {instance} ({name}){since}: its heartbeat waits for that, and when its lease ends it stops what it runs.', 'psql "$DATABASE_URL" -c "select pg_terminate_backend({pid})"'),
-    ('ran_on', 'beside', false, 'attempt, host, child, from when to when',
-      'Attempt {attempt} of {most}, on {host}{child}, from {from} to {to} ({for}).', 'bellhop show {id}'),
+    ('ran_on', 'beside', false, 'attempt, host, child, when it ended, how long it took',
+      'Attempt {attempt} of {most}, on {host}{child}, ended {to}, after {for}.', 'bellhop show {id}'),
     ('lost', 'beside', false, 'a run of the job was lost with its host or instance, and the job was given back; this does not count as an attempt',
-      'Lost: {reason}, given back. That run was on {host}{child}, from {from} to {to} ({for}), and counts as no attempt.{more}', 'bellhop trace {id}'),
+      'Lost: {reason}, given back. That run was on {host}{child}, ended {to}{for}, and counts as no attempt.{more}', 'bellhop trace {id}'),
     ('last_words', 'beside', false, 'the last lines of stderr, `ERROR` and the scheduler''s notes; for operators',
       e'Last output:\n    {words}', 'bellhop logs -e {id}')
   ) as c (cause, of, stuck, means, sentence, next)
@@ -346,12 +346,56 @@ as $$
     left join bellhop.causes() c on c.cause = reason.cause
 $$;
 
+-- clock: a date and a time of day in UTC, as commands and pages write them.
+-- Grant: submitter reader operator scheduler
+create or replace function bellhop.clock(at timestamptz) returns text
+language sql stable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when isfinite(at) then to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') else at::text end
+$$;
+
+-- lasting: a time span in whole seconds and its two biggest units, as commands and pages write it: "4 s", "12 min 03 s".
+-- Grant: submitter reader operator scheduler
+create or replace function bellhop.lasting(span interval) returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when s < 60 then s || ' s'
+              when s < 3600 then s / 60 || ' min ' || lpad((s % 60)::text, 2, '0') || ' s'
+              when s < 86400 then s / 3600 || ' h ' || lpad((s / 60 % 60)::text, 2, '0') || ' min'
+              else s / 86400 || ' d ' || s / 3600 % 24 || ' h' end
+    from (select greatest(floor(extract(epoch from span)), 0)::bigint as s) x
+$$;
+
+-- took: a measured time span: below a minute three digits, and above as lasting.
+-- Grant: submitter reader operator scheduler
+create or replace function bellhop.took(span interval) returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select case when s <= 0 then '0 s'
+              when s < 0.001 then '<1 ms'
+              when s < 0.9995 then trim_scale(round(s * 1000, greatest(2 - floor(log(s * 1000))::integer, 0))) || ' ms'
+              when s < 59.95 then trim_scale(round(s, greatest(2 - floor(log(s))::integer, 0))) || ' s'
+              else bellhop.lasting(span + interval '500 ms') end
+    from (select extract(epoch from span)::numeric as s) x
+$$;
+
+-- ago: how long ago something was, and when, as text for a sentence.
+-- Grant: submitter reader operator scheduler
+create or replace function bellhop.ago(at timestamptz) returns text
+language sql stable parallel safe
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select bellhop.lasting(clock_timestamp() - at) || ' ago (' || bellhop.clock(at) || ')'
+$$;
+
 -- since: how long ago something was, as text for a sentence; nothing for NULL.
 -- Grant: submitter reader scheduler
 create or replace function bellhop.since(at timestamptz) returns text
 language sql stable parallel safe
-set search_path = pg_catalog, pg_temp
-set "DateStyle" = 'ISO, MDY' set "IntervalStyle" = 'postgres' -- of times in sentences
+set search_path = pg_catalog, bellhop, pg_temp
 as $$
-  select ' since ' || date_trunc('second', at) || ' (' || date_trunc('second', greatest(clock_timestamp() - at, interval '0')) || ')'
+  select ' since ' || bellhop.clock(at) || ' (' || bellhop.lasting(clock_timestamp() - at) || ')'
 $$;

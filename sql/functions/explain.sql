@@ -83,8 +83,8 @@ begin
       jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'since', r.since, 'event', r.event,
         'keeps', (select ' It keeps its locks.' from bellhop.lock_grant g where g.job = j.id and g.fence = j.fence and g.rests limit 1),
         'quoted', case when r.event ~ '^[A-Za-z0-9_.:/@%+-]+$' then r.event else '''' || replace(r.event, '''', e'''\\''''') || '''' end,
-        'attempt', j.attempt, 'most', j.max_attempts, 'at', coalesce(nullif(to_char(j.run_at, 'YYYY-MM-DD HH24:MI:SSOF'), ''), j.run_at::text), 'error', coalesce(j.error, 'no reason was given'), 'in',
-        case when isfinite(j.run_at) then format(', in %s', date_trunc('second', greatest(j.run_at - clock_timestamp(), interval '0'))) else ', which is never' end));
+        'attempt', j.attempt, 'most', j.max_attempts, 'at', bellhop.clock(j.run_at), 'error', coalesce(j.error, 'no reason was given'), 'in',
+        case when isfinite(j.run_at) then format(', in %s', bellhop.lasting(j.run_at - clock_timestamp())) else ', which is never' end));
   end if;
 
   -- Nothing starts or ends on a server that takes no writes, and a standby does not know at all what children do.
@@ -159,7 +159,7 @@ begin
     end if;
     if h.cause is not null then
       found_one := true;
-      return query select * from bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id));
+      return query select * from bellhop.hindered(h.cause, h.args, j.id::text);
     end if;
     if h.cause is null or split_part(h.cause, '/', 1) in ('no_room', 'queries_full', 'exclusive', 'child_starting') then
       if j.locks is null and bellhop.has_shares(j.type) then
@@ -211,7 +211,7 @@ begin
       select bool_or(((i.looked::text::numeric % 4294967296)::bigint - made::text::bigint + 4294967296) % 4294967296 between 1 and 2147483647) into seen
         from bellhop.instance i where i.state = 'live';
       return query select * from bellhop.reason(case when seen then 'unexplained' else 'not_looked_at' end, coalesce(h.args, '{}') || jsonb_build_object('id', j.id,
-        'looked', (select format(', which was at %s', date_trunc('milliseconds', max(i.looked_at))) from bellhop.instance i where i.state = 'live' having max(i.looked_at) is not null)));
+        'looked', (select format(', which was at %s', bellhop.clock(max(i.looked_at))) from bellhop.instance i where i.state = 'live' having max(i.looked_at) is not null)));
     end if;
 
   elsif is_at in ('assigned', 'running') then
@@ -230,12 +230,12 @@ begin
           'child', case when r.state = 'SPAWNED' and r.mode = 'warm' then r.name else coalesce(', ' || r.name || ' (' || r.state || ')', '') end));
       if r.death is not null then
         return query select * from bellhop.reason('last_death', jsonb_build_object('n', r.death ->> 'deaths', 'host', j.host,
-          'at', date_trunc('second', (r.death ->> 'at')::timestamptz), 'why', r.death ->> 'why'));
+          'at', bellhop.clock((r.death ->> 'at')::timestamptz), 'why', r.death ->> 'why'));
       end if;
     else
       return query select * from bellhop.reason(case when j.instance = 0 then 'running/worker' else 'running' end, jsonb_build_object('id', j.id,
-        'pid', j.child, 'until', date_trunc('second', j.lease_until),
-        'at', date_trunc('second', coalesce(j.attempt_at, j.started_at)), 'for', date_trunc('second', clock_timestamp() - coalesce(j.attempt_at, j.started_at)),
+        'pid', j.child, 'until', bellhop.clock(j.lease_until),
+        'at', bellhop.clock(coalesce(j.attempt_at, j.started_at)), 'for', bellhop.lasting(clock_timestamp() - coalesce(j.attempt_at, j.started_at)),
         'host', j.host, 'instance', j.instance, 'attempt', j.attempt, 'most', j.max_attempts,
         'child', (select format(' by %s, pid %s', c.name, c.pid) from bellhop.child c where c.instance = j.instance and c.job = j.id and j.msq is null limit 1),
         'items', case when j.msq is not null then format('; items done %s, failed %s, of %s',
@@ -243,7 +243,7 @@ begin
       return query select x.code, x.sentence, x.next from bellhop.engine_job e cross join lateral bellhop.reason('on_engine', jsonb_build_object('id', j.id,
         'engine', e.engine, 'tag', e.tag, 'id_there', ' (there: ' || e.engine_id || ')', 'stage',
         case when e.how is not null then 'it is over there, ' || e.how when e.state = 'submitting' then 'it is being submitted' when e.stage is null then 'it was accepted, and has not been seen there yet'
-             else e.stage || ' there' || coalesce(' since ' || date_trunc('second', e.ran_at), '') end)) x
+             else e.stage || ' there' || coalesce(' since ' || bellhop.clock(e.ran_at), '') end)) x
        where e.job = j.id and e.attempt = j.attempt and e.state <> 'over';
       if j.msq is not null and j.waiting_for like 'lock_held: %' then
         return query select * from bellhop.reason('lock_held/items', jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, 12)));
@@ -254,7 +254,7 @@ begin
           h := bellhop.hindrance(j.type, nullif(r.place, ''), j.priority, j.priority_name);
           return query
             select i.code, i.sentence, i.next
-              from (select (bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id))).* where h.cause is not null) w (code, sentence, next)
+              from (select (bellhop.hindered(h.cause, h.args, j.id::text)).* where h.cause is not null) w (code, sentence, next)
              right join (select) one on true
              cross join lateral bellhop.reason(case when h.cause is null then 'items_wait/starting' else 'items_wait' end,
                jsonb_build_object('id', j.id, 'n', r.what ->> 'n', 'since', bellhop.since((r.what ->> 'since')::timestamptz),
@@ -264,7 +264,7 @@ begin
     end if;
     if j.msq is not null and exists (select from bellhop.paused p where p.type in ('', j.type)) and j.waiting_for is null then
       h := bellhop.hindrance(j.type);
-      return query select * from bellhop.reason(h.cause, h.args || jsonb_build_object('id', j.id));
+      return query select * from bellhop.hindered(h.cause, h.args, j.id::text);
     end if;
     if j.cancel_requested then
       return query select * from bellhop.reason(case when j.killed_by is not null then 'cancel_requested/killed' else 'cancel_requested' end,
@@ -301,8 +301,8 @@ begin
         (select format(' The first: item %s: %s', i.item, i.error) from bellhop.item i where i.job = j.id order by i.fence desc, i.item limit 1) end));
     if j.attempt > 0 and j.started_at is not null then
       return query select * from bellhop.reason('ran_on', jsonb_build_object('id', j.id, 'attempt', j.attempt, 'most', j.max_attempts, 'host', coalesce(j.host, 'no host'),
-        'child', ' by ' || j.child, 'from', date_trunc('milliseconds', coalesce(j.attempt_at, j.started_at)), 'to', date_trunc('milliseconds', j.ended_at),
-        'for', date_trunc('milliseconds', j.ended_at - coalesce(j.attempt_at, j.started_at))));
+        'child', ' by ' || j.child, 'to', bellhop.ago(j.ended_at),
+        'for', bellhop.took(j.ended_at - coalesce(j.attempt_at, j.started_at))));
     end if;
     if j.state <> 'succeeded' and bellhop.is_operator() then
       select string_agg(x.line, e'\n    ' order by x.id) into what from (
@@ -331,14 +331,14 @@ begin
   return query select x.code, x.sentence, x.next from bellhop.promise p
     cross join lateral bellhop.reason(case when p.outcome is not null then 'promised/' || p.outcome when p.danger_at is not null then 'promise_in_danger'
         when p.ends is null then 'promised/unknown' else 'promised' end,
-      jsonb_build_object('id', j.id, 'by', to_char(p.by, 'YYYY-MM-DD HH24:MI:SSOF'), 'why', p.why, 'starts', to_char(p.starts, 'YYYY-MM-DD HH24:MI:SSOF'),
-        'ends', to_char(p.ends, 'YYYY-MM-DD HH24:MI:SSOF'), 'certainty', round(100 * p.certainty))) x
+      jsonb_build_object('id', j.id, 'by', bellhop.clock(p.by), 'why', p.why, 'starts', bellhop.clock(p.starts),
+        'ends', bellhop.clock(p.ends), 'certainty', round(100 * p.certainty))) x
    where p.job = j.id;
 
   for r in select l.* from bellhop.lost_run l where l.job = j.id order by l.n desc limit 1
   loop
     return query select * from bellhop.reason('lost', jsonb_build_object('id', j.id, 'reason', r.reason, 'host', coalesce(r.host, 'no host'), 'child', ' by ' || r.child,
-      'from', date_trunc('milliseconds', r.started_at), 'to', date_trunc('milliseconds', r.lost_at), 'for', date_trunc('milliseconds', r.lost_at - r.started_at),
+      'to', bellhop.ago(r.lost_at), 'for', ' after ' || bellhop.took(r.lost_at - r.started_at),
       'more', case when j.lost > 1 then format(' %s runs of it were lost so far.', j.lost) end));
   end loop;
 
@@ -350,7 +350,7 @@ begin
        and (i.stop is not null or i.xmax <> '0' or i.heartbeat_at < clock_timestamp() - i.lag / 2)
   loop
     if r.late and h.cause is distinct from 'instance_silent' then
-      return query select * from bellhop.reason('instance_silent/one', jsonb_build_object('instance', r.id, 'name', r.name, 'for', date_trunc('second', r.silent), 'lag', r.lag));
+      return query select * from bellhop.reason('instance_silent/one', jsonb_build_object('instance', r.id, 'name', r.name, 'for', bellhop.lasting(r.silent), 'lag', bellhop.lasting(r.lag)));
     end if;
     -- Its row is locked: the row's xmax is the transaction that locked it, and a heartbeat would be over sooner.
     return query select x.code, x.sentence, x.next

@@ -81,7 +81,7 @@ begin
   rate := bellhop.rows_rate(a.rate, a.rate_since, a.rate_ended);
   ahead := case when mine.live and not over then early when it.before < 10000 then it.before + early else it.before end;
   args := jsonb_build_object('name', a.name, 'job', mine.job, 'state', state, 'pool', a.pool, 'more', a.pool + 1, 'key', explain_row_of.key,
-    'why', coalesce(aside.reason, a.trouble), 'times', aside.times, 'at', to_char(aside.again_at, 'YYYY-MM-DD HH24:MI:SSOF'),
+    'why', coalesce(aside.reason, a.trouble), 'times', aside.times, 'at', bellhop.clock(aside.again_at),
     'queue', case when it.there is null and not coalesce(mine.live and not over, false)
                     then case when a.waiting > 10000 then 'More than 10000 rows wait.' else format('Rows that wait: %s.', coalesce(a.waiting, 0)) end
                   else concat(case when it.before >= 10000 then 'At least 10000 rows come' when ahead = 1 then '1 row comes' else ahead || ' rows come' end,

@@ -41,14 +41,14 @@ begin
     for r in select p.remark, p.remarked_at from bellhop.sensor_place p
               where p.workflow = w.name and p.remark is not null and p.remarked_at > clock_timestamp() - interval '7 d' loop
       return query select * from bellhop.reason('sensor_remark', about || jsonb_build_object('remark', r.remark,
-        'at', to_char(r.remarked_at, 'YYYY-MM-DD HH24:MI:SSOF')));
+        'at', bellhop.clock(r.remarked_at)));
     end loop;
     if s.next_fire > '-infinity' and s.next_fire < 'infinity' then
-      return query select * from bellhop.reason('next_slot', about || jsonb_build_object('at', to_char(s.next_fire, 'YYYY-MM-DD HH24:MI:SSOF'),
-        'in', date_trunc('second', greatest(s.next_fire - clock_timestamp(), interval '0'))));
+      return query select * from bellhop.reason('next_slot', about || jsonb_build_object('at', bellhop.clock(s.next_fire),
+        'in', bellhop.lasting(s.next_fire - clock_timestamp())));
     elsif s.kind not in ('cron', 'every') then
       return query select * from bellhop.reason('awaits_event/sensor', about || jsonb_build_object('last', (
-        select format(' The last one came at %s.', to_char(max(e.at), 'YYYY-MM-DD HH24:MI:SSOF')) from bellhop.event e
+        select format(' The last one came at %s.', bellhop.clock(max(e.at))) from bellhop.event e
          where e.workflow = w.name having max(e.at) is not null)));
     end if;
   end if;

@@ -132,7 +132,7 @@ begin
   if notice_rule_change.version <> o.version then
     raise object_not_in_prerequisite_state using
       message = format('rule %s has version %s, not %s: %s changed it at %s', o.id, o.version, notice_rule_change.version,
-                       o.changed_by, to_char(o.changed_at, 'YYYY-MM-DD HH24:MI:SS')),
+                       o.changed_by, bellhop.clock(o.changed_at)),
       hint = 'Look at what it is now: bellhop workflow notify ls';
   end if;
   update bellhop.notice_rule r

@@ -48,7 +48,7 @@ as $$
                        when j.state = 'succeeded' and j.ended_at <= o.by then 'kept'
                        when j.state in ('failed', 'quarantined') or greatest(j.ended_at, clock_timestamp()) > o.by then 'missed' end as what,
            case when j.id is null then 'the job was deleted' when j.state in ('cancelled', 'failed', 'quarantined') then 'the job ended ' || j.state
-                when j.state = 'succeeded' then 'it ended at ' || to_char(j.ended_at, 'YYYY-MM-DD HH24:MI:SSOF')
+                when j.state = 'succeeded' then 'it ended at ' || bellhop.clock(j.ended_at)
                 else 'it had not ended, and was ' || j.state end as why
       from open o left join bellhop.jobqueue j on j.id = o.job
   ), over as (

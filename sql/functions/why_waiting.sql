@@ -18,6 +18,46 @@ as $$
                 then 'read_only' end
 $$;
 
+-- types_there: the types that running instances serve, for the sentence about one that they do not; of many, the ones
+-- with the most similar names: those that share most pairs of letters. NULL: none. Index: instance_live, agent's primary key.
+-- Grant: submitter reader scheduler
+create or replace function bellhop.types_there(type text) returns text
+language sql stable security definer
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  with live as materialized (
+    select distinct a.type from bellhop.agent a join bellhop.instance i on i.id = a.instance where i.state = 'live' and a.type <> 'attachment'
+  ), pairs as (
+    select n.type, array_agg(distinct substr(n.text, g, 2)) as all
+      from (select l.type, lower('^' || left(l.type, 64) || '$') as text from live l
+            union all select null, lower('^' || left(types_there.type, 64) || '$')) n
+     cross join lateral generate_series(1, length(n.text) - 1) g
+     where (select count(*) from live) > 8
+     group by n.type
+  ), near as (
+    select string_agg(x.type, ', ' order by x.alike desc, x.type) as names
+      from (select p.type, 2.0 * (select count(*) from unnest(p.all) a (pair) where a.pair = any (m.all)) / (cardinality(p.all) + cardinality(m.all)) as alike
+              from pairs p join pairs m on m.type is null
+             where p.type is not null order by 2 desc, 1 limit 5) x
+     where x.alike > 0.3
+  )
+  select case when t.n <= 8 then ' There are: ' || t.names || '.'
+              else coalesce(format(' Of %s types, these have the most similar names: ', t.n) || near.names || '.',
+                            format(' There are %s types, none with a similar name.', t.n)) end
+    from (select count(*) as n, string_agg(l.type, ', ' order by l.type) as names from live l) t cross join near
+$$;
+
+-- hindered: a cause that bellhop.hindrance gives, in words.
+-- Grant: submitter reader scheduler
+create or replace function bellhop.hindered(cause text, args jsonb, id text) returns table (code text, sentence text, next text)
+language sql stable
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+  select r.code, r.sentence, r.next
+    from bellhop.reason(hindered.cause, hindered.args || jsonb_build_object('id', hindered.id)
+      || case when hindered.args ? 'unserved' then jsonb_build_object('there', bellhop.types_there(hindered.args ->> 'unserved')) else '{}' end) r
+$$;
+
 -- hindrance: what keeps every ready job of a type, with a name in run_on and a priority, from starting: a cause of
 -- bellhop.causes, the values for its sentence, and the details behind the code in waiting_for. No cause: the jobs only
 -- wait for their turn. Marks in waiting_for and bellhop.explanation both ask here, so that they never differ.
@@ -56,21 +96,19 @@ begin
   select p.type as what, p.paused_at, p.paused_by into f from bellhop.paused p where p.type in ('', hindrance.type) order by p.type limit 1;
   if found then
     cause := case when f.what = '' then 'paused/all' else 'paused' end;
-    args := jsonb_build_object('type', f.what, 'at', date_trunc('second', f.paused_at), 'by', f.paused_by);
+    args := jsonb_build_object('type', f.what, 'at', bellhop.clock(f.paused_at), 'by', f.paused_by);
     return;
   end if;
   if not exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type = agent) then
     cause := case when logins is not null then 'no_worker' when hindrance.type = 'attachment' then 'unknown_type/row' else 'unknown_type' end;
-    args := jsonb_build_object('type', quote_literal(hindrance.type), 'logins', logins, 'there', (
-      select ' There are: ' || string_agg(distinct a.type, ', ') || '.' from bellhop.agent a join bellhop.instance i on i.id = a.instance
-       where i.state = 'live' and a.type <> 'attachment'));
+    args := jsonb_build_object('type', quote_literal(hindrance.type), 'unserved', hindrance.type, 'logins', logins);
     return;
   end if;
 
   -- Of each host the first thing that keeps the jobs from it; of all hosts the one that comes last: that host is the nearest to starting them.
   with place as materialized (
     select i.id, i.name as instance, i.stop, i.draining_since, i.queries, i.lag, i.standstill || bellhop.since(i.standstill_since) as still,
-           case when i.heartbeat_at < clock_timestamp() - i.lag / 2 then date_trunc('second', clock_timestamp() - i.heartbeat_at) end as silent,
+           case when i.heartbeat_at < clock_timestamp() - i.lag / 2 then bellhop.lasting(clock_timestamp() - i.heartbeat_at) end as silent,
            h.name, h.slots, a.exclusive, a.trouble ->> h.name as trouble,
            case when h.state <> 'up' then coalesce(h.trouble, 'it is being connected to') end as down, bellhop.since(h.state_since) as down_since,
            case when a.type is null then 'has no agent of this type'
@@ -98,7 +136,7 @@ begin
      select * from (values
        (1, 'no_host/refused', p.name || ' ' || p.refuses, p.name || ' ' || p.refuses),
        (2, 'instance_stopping', format('%s (%s) is to ', p.id, p.instance) || p.stop, null),
-       (3, 'instance_silent', format('%s (%s) for ', p.id, p.instance) || p.silent || format(', with a lag of %s', p.lag), null),
+       (3, 'instance_silent', format('%s (%s) for ', p.id, p.instance) || p.silent || format(', with a lag of %s', bellhop.lasting(p.lag)), null),
        (4, 'instance_busy', format('%s (%s): ', p.id, p.instance) || p.still, null),
        (5, 'host_down', p.name || ': ' || p.down || p.down_since, p.name || ': ' || p.down),
        (6, 'agent_fails', p.name || ': ' || coalesce(p.trouble, case when hit.code = 'agent_fails' then hit.says end),
@@ -137,7 +175,7 @@ begin
   if cause in ('no_room', 'no_room/resource') then
     args := args || jsonb_build_object('children', (
       select ' ' || string_agg(x.words, '; ') || '.' from (
-        select format('%s on %s is %s%s for %s%s', c.name, c.host, c.state, coalesce(' (job ' || c.job || ')', ''), date_trunc('second', clock_timestamp() - c.since),
+        select format('%s on %s is %s%s for %s%s', c.name, c.host, c.state, coalesce(' (job ' || c.job || ')', ''), bellhop.lasting(clock_timestamp() - c.since),
                       case when c.kept_until > clock_timestamp() -- an idle child whose own type has work
                            then format(', and makes room for %s in %s s: %s', c.kept_from, ceil(extract(epoch from c.kept_until - clock_timestamp())), c.kept_by) end) as words
           from bellhop.instance i join bellhop.host h on h.instance = i.id join bellhop.child c on c.instance = h.instance and c.host = h.name

@@ -76,8 +76,7 @@ as $$
     select s ->> 'type' as type, min(n) as n, case when count(*) = 1 then 'Step ' else 'Steps ' end || array_to_string((array_agg(s ->> 'name' order by n))[1:20], ', ')
              || case when count(*) = 1 then ' is' else ' are' end as steps
       from jsonb_array_elements(definition -> 'steps') with ordinality x (s, n) group by 1
-  ) t cross join lateral bellhop.reason('unknown_type/step', jsonb_build_object('type', quote_literal(t.type), 'steps', t.steps, 'there', (
-      select ' There are: ' || string_agg(l.type, ', ' order by l.type) || '.' from live l where l.type <> 'attachment'))) r
+  ) t cross join lateral bellhop.reason('unknown_type/step', jsonb_build_object('type', quote_literal(t.type), 'steps', t.steps, 'there', bellhop.types_there(t.type))) r
    where exists (select from live) and not exists (select from live l where l.type = t.type)
    order by t.n
 $$;
@@ -249,7 +248,7 @@ begin
     raise object_not_in_prerequisite_state using
       message = case when o.name is null then format('there is no workflow %s', called)
                      else format('workflow %s has version %s, not %s: %s changed it at %s', called, o.version, workflow_apply.version,
-                                 o.changed_by, to_char(o.changed_at, 'YYYY-MM-DD HH24:MI:SS')) end,
+                                 o.changed_by, bellhop.clock(o.changed_at)) end,
       hint = format('Look at what was changed: bellhop workflow history %s', called);
   elsif o.definition = kept and o.active = live then
     return o.version;

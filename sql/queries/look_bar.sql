@@ -2,5 +2,5 @@
 -- bellhop.hindrance, for readers. Index: those of bellhop.hindrance.
 select x.code, x.sentence, x.next
   from bellhop.hindrance($1::text, $2::text, $3::integer, null, $4::boolean) h
- cross join lateral bellhop.reason(h.cause, h.args || jsonb_build_object('id', '')) x
+ cross join lateral bellhop.hindered(h.cause, h.args, '') x
  where split_part(h.cause, '/', 1) in ('no_instance', 'paused', 'unknown_type', 'no_worker', 'no_host', 'instance_stopping', 'host_down', 'agent_fails')

@@ -50,7 +50,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"age":     words.Lasting,
 		"lasts":   func(d time.Duration) string { return words.Took(d.Seconds()) },
 		"clock":   clock,
-		"stamp":   stamp,
+		"stamp":   words.Stamp,
 		"millis":  func(t time.Time) string { return t.UTC().Format("15:04:05.000") },
 		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
 		"ago":     func(t time.Time) string { return words.Ago(t, time.Now()) },
@@ -172,14 +172,11 @@ func clock(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04")
 }
 
-// stamp is a date and a time of day in UTC.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
-
 func instant(t *view.Moment) string {
 	if t == nil {
 		return ""
 	}
-	return cmp.Or(t.Infinite(), stamp(t.Time))
+	return cmp.Or(t.Infinite(), words.Stamp(t.Time))
 }
 
 // shell is a word as a shell takes it, for the lines that people copy.

@@ -13,13 +13,24 @@ import (
 func warnUnknown(ctx context.Context, a *cli.App, s *cli.Session, t scheduler.TypeName) error {
 	agents, err := s.Agents(ctx)
 	if err == nil && agentsOf(agents, t) == nil {
-		noteUnknown(a, t)
+		noteUnknown(a, t, agents)
 	}
 	return err
 }
 
-func noteUnknown(a *cli.App, t scheduler.TypeName) {
-	a.Note("warning: no running instance has an agent of type %s: bellhop agents", cli.Clean(string(t)))
+func noteUnknown(a *cli.App, t scheduler.TypeName, agents []view.AgentRow) {
+	types := make([]string, len(agents))
+	for i, r := range agents {
+		types[i] = string(r.Type)
+	}
+	slices.Sort(types)
+	text := "no running instance has an agent of type " + cli.Clean(string(t))
+	if best, ok := cli.Nearest(string(t), types); ok {
+		text += "; did you mean " + cli.Clean(best) + "?  bellhop agents"
+	} else {
+		text += ": bellhop agents"
+	}
+	a.Note("warning: %s", text)
 }
 
 // agentsOf are the agents that do work of a type.
@@ -41,7 +52,7 @@ func warnSubmission(ctx context.Context, a *cli.App, s *cli.Session, sub view.Su
 	}
 	able := agentsOf(agents, sub.Type)
 	if able == nil {
-		noteUnknown(a, sub.Type)
+		noteUnknown(a, sub.Type, agents)
 		return nil
 	}
 	if name := refusedVar(able, sub.Vars); name != "" {

@@ -6,9 +6,13 @@ import (
 	"strconv"
 	"strings"
 
+	"bellhop/config"
 	"bellhop/scheduler"
 	"bellhop/sql/view"
 )
+
+// Nearest is the known name that a mistyped one was most likely meant to be.
+var Nearest = config.Nearest
 
 // Named is a job as it was named on the command line.
 type Named struct {

@@ -321,6 +321,9 @@ var (
 	Cut     = words.Cut
 	Clean   = words.Clean
 	Moment  = words.Moment
+	When    = words.When
+	Lasting = words.Lasting
+	Took    = words.Took
 	Age     = words.Age
 	Span    = words.Span
 	Count   = words.Count

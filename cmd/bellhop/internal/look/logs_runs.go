@@ -45,7 +45,8 @@ func (r *runs) read(ctx context.Context, s *cli.Session, job scheduler.JobID) er
 	}
 	for _, l := range lost {
 		if l.Attempt >= r.from && (r.only == 0 || l.Attempt == r.only) {
-			r.list = append(r.list, heading{l.LostAt, fmt.Sprintf("%s (%s)", l.Told(), whereabouts(l.Host, l.Child))})
+			text := fmt.Sprintf("%s (%s), %s", l.Told(), whereabouts(l.Host, l.Child), cli.When(&l.LostAt, time.Now()))
+			r.list = append(r.list, heading{l.LostAt, text})
 		}
 	}
 	slices.SortStableFunc(r.list, func(a, b heading) int { return a.at.Compare(b.at) })
@@ -74,7 +75,7 @@ func attemptHeading(t view.AttemptRow) string {
 	default:
 		text += ": succeeded"
 	}
-	return text
+	return text + "; started " + cli.When(t.StartedAt, time.Now())
 }
 
 // whyWaiting tells once what a job that is followed waits for, and again when

@@ -127,7 +127,7 @@ func ls(ctx context.Context, a *cli.App, s *cli.Session, f view.Filter, limit in
 	}
 	t := cli.Table{Header: []string{"ID", "STATE", "TYPE", "PRIORITY", "KEY", "HOST", "AGE", "WHAT"}}
 	for _, j := range jobs {
-		t.Add(j.ID, j.State, j.Type, priority(j.JobRow), j.Key, host(j.JobRow), cli.Age(j.Age), what(j))
+		t.Add(j.ID, j.State, j.Type, priority(j.JobRow), j.Key, host(j.JobRow), cli.Lasting(j.Age), what(j))
 	}
 	return a.PrintTable(t)
 }

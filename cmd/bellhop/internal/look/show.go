@@ -168,6 +168,7 @@ func (c *columns) order(j shownJob) {
 
 // course prints its host, its times and its outcome.
 func (c *columns) course(j shownJob) {
+	now := time.Now()
 	c.line("host", cli.Text(j.Host))
 	c.line("child", cli.Text(j.Child))
 	if j.Instance != nil && *j.Instance == 0 { // its host is the worker's login
@@ -180,14 +181,14 @@ func (c *columns) course(j shownJob) {
 	c.line("run", cli.Number(j.Run))
 	c.line("step", cli.Text(j.Step))
 	c.line("submitted_by", cli.Text(j.SubmittedBy))
-	c.line("created_at", cli.Moment(&j.CreatedAt))
-	c.line("run_at", instant(j.RunAt))
-	c.line("not_after", instant(j.NotAfter))
+	c.line("created_at", cli.When(&j.CreatedAt, now))
+	c.line("run_at", instant(j.RunAt, now))
+	c.line("not_after", instant(j.NotAfter, now))
 	if p := j.Promise; p != nil {
-		c.line("promised by", cli.Moment(&p.By)+promised(*p))
+		c.line("promised by", cli.When(&p.By, now)+promised(*p))
 	}
-	c.line("started_at", cli.Moment(j.StartedAt))
-	c.line("ended_at", cli.Moment(j.EndedAt))
+	c.line("started_at", cli.When(j.StartedAt, now))
+	c.line("ended_at", cli.When(j.EndedAt, now))
 	c.line("exit_code", cli.Number(j.ExitCode))
 	c.line("error", cli.Text(j.Error))
 	c.line("result", string(j.Result))
@@ -226,11 +227,11 @@ func howFar(j view.JobRow) string {
 	return strings.Join(words, ", ")
 }
 
-func instant(t *view.Moment) string {
+func instant(t *view.Moment, now time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return cmp.Or(t.Infinite(), cli.Moment(&t.Time))
+	return cmp.Or(t.Infinite(), cli.When(&t.Time, now))
 }
 
 // printAttempts prints every run, those that were lost among them, in the order in which they began.
@@ -239,12 +240,12 @@ func printAttempts(a *cli.App, attempts []view.AttemptRow, lost []view.LostRow) 
 		return nil
 	}
 	t := cli.Table{
-		Header: []string{"ATTEMPT", "HOST", "CHILD", "STARTED_AT", "ENDED_AT", "EXIT_CODE", "SUCCESSES", "ERROR"},
+		Header: []string{"ATTEMPT", "HOST", "CHILD", "STARTED_AT", "TOOK", "EXIT_CODE", "SUCCESSES", "ERROR"},
 	}
 	before := func(at *time.Time) {
 		for len(lost) > 0 && (at == nil || lost[0].StartedAt == nil || !lost[0].StartedAt.After(*at)) {
 			l := &lost[0]
-			t.Add("-", l.Host, l.Child, l.StartedAt, l.LostAt, "", "", l.Told())
+			t.Add("-", l.Host, l.Child, l.StartedAt, took(l.StartedAt, &l.LostAt), "", "", l.Told())
 			lost = lost[1:]
 		}
 	}
@@ -252,13 +253,22 @@ func printAttempts(a *cli.App, attempts []view.AttemptRow, lost []view.LostRow) 
 		if at.StartedAt != nil {
 			before(at.StartedAt)
 		}
-		t.Add(at.Attempt, at.Host, at.Child, at.StartedAt, at.EndedAt, at.ExitCode, at.Successes, at.Error)
+		t.Add(at.Attempt, at.Host, at.Child, at.StartedAt, took(at.StartedAt, at.EndedAt),
+			at.ExitCode, at.Successes, at.Error)
 	}
 	before(nil)
 	if err := a.Printf("\n"); err != nil {
 		return err
 	}
 	return a.PrintTable(t)
+}
+
+// took is how long an attempt that has ended took.
+func took(from, to *time.Time) string {
+	if from == nil || to == nil {
+		return ""
+	}
+	return cli.Took(to.Sub(*from).Seconds())
 }
 
 func printItems(a *cli.App, items []view.SeenItemRow) error {
