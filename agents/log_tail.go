@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/words"
 )
 
 // logTail keeps the end of what is said in an attempt, when its begin is kept
@@ -36,8 +37,8 @@ func (t *logTail) leftOut() string {
 	if t.dropped == 0 {
 		return ""
 	}
-	return fmt.Sprintf("output truncated: %d lines are left out here; the first and the last %d lines, or %d KiB, of an attempt are kept",
-		t.dropped, maxLogLines, maxLogBytes>>10)
+	return fmt.Sprintf(scheduler.Truncated+"%s left out here; the first and the last %d lines, or %d KiB, of an attempt are kept",
+		words.Count(t.dropped, "line"), maxLogLines, maxLogBytes>>10)
 }
 
 // take gives what is kept, and forgets it.

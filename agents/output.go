@@ -16,7 +16,7 @@ const (
 	lastWords    = 20        // stderr lines kept for the obituary
 	maxLastWord  = 500       // bytes of each
 	logBatch     = 256       // lines handed over at once, at most
-	truncateMark = " [line truncated at 1 MiB]"
+	truncateMark = " [line cut at 1 MiB]"
 )
 
 // output is what is kept of what a child says: log lines, bounded for each

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,5 +121,40 @@ func TestWarm_LongLineIsCutAndSaysSo(t *testing.T) {
 	c.await(scheduler.EventReady)
 	if told := b.told(); len(told) > maxLine+100 || !strings.HasSuffix(told, truncateMark+"\n") {
 		t.Errorf("%d bytes are told", len(told))
+	}
+}
+
+// The log of an MSQ job tells of each error which item it is about; that of a single job has the agent's words alone.
+func TestLog_NamesTheItemOfAnError(t *testing.T) {
+	t.Parallel()
+	for name, spec := range map[string]Spec{
+		"json": sh(t, `echo '{"bellhop":1}'; while read l; do echo '{"log":"half","level":"error"}'; echo '{"log":"info"}'; echo '{"fail":"bad picture"}'; done`),
+		"exec": execSh(t, `echo half >&2; echo info; exit 1`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, spec)
+			c := b.launch()
+			c.await(scheduler.EventReady)
+			item := line(1, "")
+			item.Item = 42
+			for _, l := range []scheduler.Line{item, line(2, "")} {
+				c.feed(l)
+				c.await(scheduler.EventAnswered)
+			}
+			want := []string{"item 42: half", "info", "half", "info"}
+			if name == "json" {
+				want = []string{"item 42: half", "info", "item 42: bad picture", "half", "info"}
+			}
+			var got []string
+			for _, e := range b.log() {
+				got = append(got, e.Text)
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("the log is %q, want %q", got, want)
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -302,16 +303,29 @@ func (p *Process) answer(ok bool, code, signal int, why scheduler.Account) {
 	p.another()
 }
 
-// note keeps a line for the log, against the line in hand.
+// note keeps a line for the log, against the line in hand. An error of an item names that item.
 func (p *Process) note(level scheduler.Level, text []byte, truncated bool) {
 	var of scheduler.Claim
 	var attempt int
 	p.mu.Lock()
 	if p.inHand {
 		of, attempt = p.hand.Claim, p.hand.Attempt
+		if p.hand.Item > 0 && (level == scheduler.LevelError || level == scheduler.LevelErr) {
+			text = append(fmt.Appendf(nil, "item %d: ", p.hand.Item), text...)
+		}
 	}
 	p.mu.Unlock()
 	p.said.keep(of, attempt, level, text, truncated)
+}
+
+// noteItem keeps for the log why the item in hand failed; why a job failed stands in its row.
+func (p *Process) noteItem(why []byte) {
+	p.mu.Lock()
+	item := p.inHand && p.hand.Item > 0
+	p.mu.Unlock()
+	if item && len(why) > 0 {
+		p.note(scheduler.LevelError, why, false)
+	}
 }
 
 // hearStderr is for both modes.

@@ -207,6 +207,7 @@ func (p *Process) act(r remark, truncated bool) {
 		p.finish(true, 0, scheduler.Account{})
 	case wordFail:
 		p.wishes(r.wish)
+		p.noteItem(r.text)
 		p.finish(false, r.code, scheduler.Account{Reason: scheduler.SaidFailed, Message: clean(r.text)})
 	case wordSuccess:
 		p.mu.Lock()

@@ -161,3 +161,6 @@ const (
 	LevelErr   Level = "err"   // stderr
 	LevelNote  Level = "note"  // the scheduler's own remark on the job
 )
+
+// Truncated begins the remark that a job said more than is kept.
+const Truncated = "output truncated: "

@@ -71,7 +71,7 @@ func (v *voice) keep(level scheduler.Level, text string) {
 	}
 	if v.lines++; v.lines > maxLogLines || v.bytes+len(text) > maxLogBytes {
 		v.bytes = maxLogBytes + 1
-		level, text = scheduler.LevelNote, "output truncated: more than 1 MiB or 10,000 lines in one attempt"
+		level, text = scheduler.LevelNote, scheduler.Truncated+"more than 1 MiB or 10,000 lines in one attempt"
 	}
 	v.bytes += len(text)
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")

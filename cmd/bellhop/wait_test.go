@@ -129,6 +129,12 @@ func TestLogs_SplitsWhatWasSaid(t *testing.T) {
 	if got := objects(t, s.ok("logs", id, "-o", "json")); len(got) != 5 || got[0]["line"] != "second try" {
 		t.Errorf("JSON: %v", got)
 	}
+	s.sql(`insert into bellhop.log (job, attempt, level, line) values (1, 2, 'note', 'output truncated: 7 lines left out here; so much is kept'),
+		(1, 2, 'note', 'output truncated: 9 lines left out here; so much is kept')`)
+	if r := s.run("logs", id); !strings.HasSuffix(r.stderr,
+		"bellhop: output truncated: 7 lines left out here; so much is kept\nbellhop: 9 lines left out here\n") {
+		t.Errorf("of two children: %q", r.stderr)
+	}
 	s.fails(cli.ExitNotFound, "has no attempt 3", "logs", id, "--attempt", "3")
 	s.fails(cli.ExitUsage, "count from 1", "logs", id, "--attempt", "0")
 	s.fails(cli.ExitNotFound, "no job 77", "logs", "77")

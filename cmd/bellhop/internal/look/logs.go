@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -136,6 +137,7 @@ type logPrinter struct {
 	since   time.Time
 	runs    runs
 	printed int
+	told    bool // that output was truncated
 }
 
 func newLogPrinter(a *cli.App) *logPrinter {
@@ -154,7 +156,7 @@ func (p *logPrinter) print(lines []view.LogRow) error {
 		case p.app.JSON():
 			err = p.printJSON(l)
 		case l.Level == scheduler.LevelNote:
-			p.app.Note("%s", cli.Clean(l.Line))
+			p.app.Note("%s", cli.Clean(p.once(l.Line)))
 		case p.escape:
 			_, err = io.WriteString(p.app.Stdout, cli.Clean(l.Line)+"\n")
 		default:
@@ -166,6 +168,17 @@ func (p *logPrinter) print(lines []view.LogRow) error {
 		p.printed++
 	}
 	return nil
+}
+
+// once leaves out of a remark what an earlier one has said: each child of a job has its own, and what is kept is the
+// same for all.
+func (p *logPrinter) once(remark string) string {
+	rest, truncated := strings.CutPrefix(remark, scheduler.Truncated)
+	if told := p.told; truncated && told {
+		remark, _, _ = strings.Cut(rest, ";")
+	}
+	p.told = p.told || truncated
+	return remark
 }
 
 // head prints the headings that stand before a line of that time.
