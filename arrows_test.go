@@ -47,7 +47,8 @@ var arrows = []arrow{
 	{"scheduler", nil, "decisions are values in, values out: whoever reads one needs to read nothing else"},
 	{"scheduler/intake", []string{"scheduler"}, "what is claimed next is a decision like the others: it knows their values, and they do not know it"},
 	{"scheduler/position", []string{"scheduler"}, "the same, of where in the queue a claim looks"},
-	{"scheduler/lock", nil, "locks are a policy by themselves: it knows names and numbers, and no job of the queue"},
+	{"scheduler/lock", []string{"scheduler/fair"},
+		"locks are a policy by themselves: it knows names, numbers and turns of keys, and no job of the queue"},
 	{"scheduler/grammar", nil, "the shape of what is written is a value: every face reads it, and it knows none of them"},
 	{"scheduler/words", nil, "values written for people: commands and pages write them in the same way"},
 	{"scheduler/sketch", nil, "how long things took, in little room: whoever measures may keep it so"},
@@ -276,7 +277,7 @@ func TestArrows_AllTheWayDown(t *testing.T) {
 	}{
 		{"scheduler/intake", []string{"bellhop/scheduler", pauses}, "the same of what is claimed next"},
 		{"scheduler/position", []string{"bellhop/scheduler", pauses}, "the same of where a claim looks"},
-		{"scheduler/lock", nil, "the policy of locks can be read alone"},
+		{"scheduler/lock", []string{"bellhop/scheduler/fair"}, "the policy of locks can be read alone"},
 		{"scheduler", []string{pauses}, "the core can be read, tested and trusted alone"},
 		{"agents/guard", []string{"golang.org/x/sys"}, "what is linked in is started with every child"},
 		{"sql", nil, "text only"},

@@ -10,7 +10,7 @@ import (
 // Line is the keys of one type and priority. The zero value has none.
 type Line struct {
 	now  float64 // virtual time: the tag of the last start
-	came int
+	came int64
 	keys []*key
 	new  []*key // have come since the last claim
 }
@@ -19,7 +19,7 @@ type key struct {
 	name  string
 	tag   float64 // the virtual time of its next start
 	began bool    // it has started since it came; at the same tag, keys that have not go first
-	came  int
+	came  int64
 	step  float64 // of virtual time, for one start: 1/weight
 	jobs  int
 	idle  bool
@@ -28,7 +28,7 @@ type key struct {
 // Come adds jobs of a key.
 func (l *Line) Come(name string, weight float64, jobs int) {
 	l.came++
-	l.new = append(l.new, &key{name: name, step: 1 / weight, came: l.came, jobs: jobs})
+	l.new = append(l.new, &key{name: name, step: 1 / weight, came: entered(name, l.came), jobs: jobs})
 }
 
 // enter puts what has come into the line. A key that was idle goes on at the present time, or later, if it owes.
@@ -83,11 +83,11 @@ func (l *Line) next() *key {
 }
 
 func order(a, b *key) int {
-	return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(turn(a), turn(b)), cmp.Compare(a.came, b.came))
+	return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(turn(a.began), turn(b.began)), cmp.Compare(a.came, b.came))
 }
 
-func turn(k *key) int {
-	if k.began {
+func turn(began bool) int {
+	if began {
 		return 1
 	}
 	return 0

@@ -58,3 +58,41 @@ func TestLine_StartsAreByWeight(t *testing.T) {
 		}
 	})
 }
+
+// Turns has the same order, and tells of each job when its turn is.
+func TestTurns_AreThoseOfTheLine(t *testing.T) {
+	t.Parallel()
+	weights := map[string]float64{"": 1, "a": 1, "b": 2, "c": 0.3, "d": 3, "e": 1}
+	rapid.Check(t, func(t *rapid.T) {
+		var line Line
+		var turns Turns
+		type job struct {
+			Turn
+			key string
+		}
+		var waiting []job
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			for _, key := range rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "c", "d", "e"}), 0, 8).Draw(t, "come") {
+				line.Come(key, weights[key], 1)
+				waiting = append(waiting, job{turns.Come(key, weights[key]), key})
+			}
+			n := rapid.IntRange(1, 6).Draw(t, "claim")
+			slices.SortStableFunc(waiting, func(x, y job) int { return x.Compare(y.Turn) })
+			var got []string
+			for len(got) < n && len(waiting) > 0 {
+				key := waiting[0].key
+				if next := turns.Next(key); next != waiting[0].Turn {
+					t.Fatalf("%q has the turn %v, and was told %v", key, next, waiting[0].Turn)
+				}
+				turns.Start(key)
+				got, waiting = append(got, key), waiting[1:]
+			}
+			if len(got) < n {
+				turns.Over()
+			}
+			if want := line.Take(n); !slices.Equal(got, want) {
+				t.Fatalf("%q start, want %q", got, want)
+			}
+		}
+	})
+}

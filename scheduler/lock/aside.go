@@ -43,7 +43,7 @@ func (b *backlog) queueFor(by ID, l *lane, want Want) *queue {
 			return q
 		}
 	}
-	q := &queue{lane: l, want: want, places: heap[place]{less: l.places.less}}
+	q := &queue{lane: l, want: want, places: heap[place]{less: l.before}}
 	b.aside[by] = append(b.aside[by], q)
 	return q
 }
@@ -95,7 +95,7 @@ func (b *backlog) enqueue(g *group) {
 
 func (b *backlog) enter(g *group, first *waiting) {
 	g.stamp++
-	g.lane.places.push(place{g, first, g.stamp})
+	g.lane.push(place{g, first, g.stamp})
 }
 
 // drop forgets a group that has no job left.

@@ -1,10 +1,10 @@
 package lock
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 	"time"
+
+	"bellhop/scheduler/fair"
 )
 
 // waiting is a job that waits, and where the backlog keeps it.
@@ -16,11 +16,14 @@ type waiting struct {
 	typ      string
 	priority int // as submitted
 	since    time.Time
-	place    ID     // what orders it among equals: its id, or another's with which it has exchanged it (takeTurns)
-	now      int    // its priority now
-	aged     bool   // it weighs nothing
-	in       *group // nil: it waits no more
-	job      *Job   // for limits; nil in a simulation
+	place    ID        // what orders it among equals: its id, or another's with which it has exchanged it (takeTurns)
+	now      int       // its priority now
+	aged     bool      // it weighs nothing
+	in       *group    // nil: it waits no more
+	job      *Job      // for limits; nil in a simulation
+	turning  *turning  // in a simulation, where the keys of its line take turns and it has locks; nil: none
+	turn     fair.Turn // its turn there, as far as it was known when the job came
+	share    string
 }
 
 // key says which jobs stand or fall together: what forbids one forbids all.
@@ -28,6 +31,8 @@ type key struct {
 	priority int
 	aged     bool
 	set, typ string
+	turning  *turning
+	share    string
 }
 
 // group is jobs of one key. Only its first is ever looked at: where that may not
@@ -49,29 +54,6 @@ func (g *group) first() *waiting {
 		return nil
 	}
 	return g.jobs.list[0]
-}
-
-// place is a group in a lane, under the job that was its first.
-type place struct {
-	g     *group
-	first *waiting
-	stamp int
-}
-
-// lane is groups in order. All jobs of a lane have the same weight but for their age.
-type lane struct {
-	profile Set // of whose kinds all its jobs are
-	places  heap[place]
-	spv     float64 // beside what ran after as many changes
-	changes int
-}
-
-// class is the jobs of one priority.
-type class struct {
-	priority int
-	byID     lane // aged jobs, or all where nothing is weighed
-	weighed  []*lane
-	profiles map[string]*lane
 }
 
 // backlog is the whole choice, kept from pass to pass. What a lock keeps from
@@ -132,18 +114,24 @@ func (b *backlog) add(w *waiting) {
 }
 
 func (b *backlog) put(w *waiting) {
-	k := key{w.now, w.aged && b.Order.reserves(), w.setKey, ""}
+	k := key{priority: w.now, aged: w.aged && b.Order.reserves(), set: w.setKey}
 	if b.byType != nil {
 		k.typ = w.typ
 	}
+	if !k.aged {
+		k.turning, k.share = w.turning, w.share
+	}
 	g := b.groups[k]
 	if g == nil {
-		g = &group{key: k, jobs: heap[*waiting]{less: b.order(k.aged)}}
+		g = &group{key: k, jobs: heap[*waiting]{less: b.order(k)}}
 		g.lane = b.lane(g, w.set)
 		b.groups[k] = g
 	}
 	w.in = g
 	g.jobs.push(w)
+	if k.turning != nil {
+		g.lane.seats.push(seat{w.place, w.since})
+	}
 	if k.aged {
 		b.reservedAt(w.now).Add(w.id, w.set)
 	}
@@ -161,6 +149,7 @@ func (b *backlog) again(w *waiting) {
 	if wasAged && b.Order.reserves() {
 		b.reserved[old].Remove(w.id)
 	}
+	group.vacate()
 	b.put(w)
 }
 
@@ -169,6 +158,7 @@ func (b *backlog) leave(w *waiting) {
 	if w.in.aged {
 		b.reserved[w.now].Remove(w.id)
 	}
+	w.in.vacate()
 	w.in = nil
 }
 
@@ -181,98 +171,6 @@ func (b *backlog) reservedAt(priority int) *Index {
 		slices.Sort(b.urgent)
 	}
 	return x
-}
-
-// order is that of jobs of one static value: by place, or, where it is weighed how
-// long they wait, the oldest first.
-func (b *backlog) order(aged bool) func(x, y *waiting) bool {
-	byID := func(x, y *waiting) bool { return x.place < y.place }
-	if aged || b.Order != Predictive || b.Constants.Horizon() == 0 {
-		return byID
-	}
-	return func(x, y *waiting) bool {
-		if x.since.Equal(y.since) || !x.since.Before(b.now) && !y.since.Before(b.now) { // of the future, all weigh the same
-			return byID(x, y)
-		}
-		return x.since.Before(y.since)
-	}
-}
-
-func (b *backlog) lane(g *group, set Set) *lane {
-	byPriority := func(c *class, p int) int { return cmp.Compare(c.priority, p) }
-	i, there := slices.BinarySearchFunc(b.classes, g.priority, byPriority)
-	if !there {
-		b.classes = slices.Insert(b.classes, i, &class{priority: g.priority, byID: b.newLane(Set{}, true),
-			profiles: map[string]*lane{}})
-	}
-	c := b.classes[i]
-	if g.aged || b.Order != Predictive {
-		return &c.byID
-	}
-	p := profile(set)
-	l := c.profiles[p]
-	if l == nil {
-		made := b.newLane(set, false)
-		l = &made
-		c.profiles[p], c.weighed = l, append(c.weighed, l)
-	}
-	return l
-}
-
-func (b *backlog) newLane(set Set, aged bool) lane {
-	before := b.order(aged)
-	return lane{profile: set, places: heap[place]{less: func(x, y place) bool { return before(x.first, y.first) }}}
-}
-
-// profile is the kinds of a set, level by level: jobs of one profile that nothing
-// known keeps from starting have the same static value.
-func profile(s Set) string {
-	if s.Big {
-		return Big
-	}
-	var text strings.Builder
-	for _, v := range s.Levels {
-		text.WriteString(v.Level)
-		text.WriteByte(':')
-		text.WriteByte('0' + byte(v.kinds()))
-	}
-	return text.String()
-}
-
-// head is the lane's first group, with its first job; nil: the lane is empty.
-func (b *backlog) head(l *lane) *group {
-	for len(l.places.list) > 0 {
-		p := l.places.list[0]
-		if p.stamp == p.g.stamp && p.g.first() == p.first && p.first != nil {
-			return p.g
-		}
-		l.places.pop()
-		if p.stamp == p.g.stamp {
-			b.enqueue(p.g) // another is its first now
-		}
-	}
-	return nil
-}
-
-// best is the group whose first job is next in a class, with its lane; nil: none.
-func (b *backlog) best(c *class) (*lane, *group) {
-	if g := b.head(&c.byID); g != nil {
-		return &c.byID, g // an aged job weighs nothing
-	}
-	var bestLane *lane
-	var bestGroup *group
-	var least float64
-	for _, l := range c.weighed {
-		g := b.head(l)
-		if g == nil {
-			continue
-		}
-		weight := b.spv(l) * b.Constants.Factor(b.now.Sub(g.first().since))
-		if bestGroup == nil || weight < least || weight == least && g.first().place < bestGroup.first().place {
-			bestLane, bestGroup, least = l, g, weight
-		}
-	}
-	return bestLane, bestGroup
 }
 
 // spv is the static value of the jobs of a lane that nothing known keeps from starting.

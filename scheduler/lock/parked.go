@@ -39,6 +39,9 @@ func parkedBefore(x, y place) bool {
 	if x.g.aged != y.g.aged && x.g.priority == y.g.priority {
 		return x.g.aged
 	}
+	if x.g.turning != nil && x.g.turning == y.g.turning && x.g.priority == y.g.priority {
+		return turnsBefore(x.first, y.first)
+	}
 	return cmp.Or(cmp.Compare(x.g.priority, y.g.priority), cmp.Compare(x.first.id, y.first.id)) < 0
 }
 
@@ -46,12 +49,14 @@ func parkedBefore(x, y place) bool {
 func (b *backlog) unpark(typ string) bool {
 	p := b.parked[typ]
 	for p != nil && b.byType[typ] > 0 && len(p.list) > 0 {
-		g := p.pop().g
-		if g.first() != nil {
-			b.enqueue(g)
+		switch at := p.pop(); {
+		case at.stamp != at.g.stamp: // it is looked at already: another is to be looked at in its place
+		case at.g.first() != nil:
+			b.enqueue(at.g)
 			return true
+		default:
+			b.drop(at.g)
 		}
-		b.drop(g)
 	}
 	return false
 }

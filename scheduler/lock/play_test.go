@@ -22,7 +22,7 @@ func TestPlay_APromiseIsKeptWhereDurationsAreKnown(t *testing.T) {
 			}
 			jobs[i].Type = fmt.Sprint(jobs[i].Takes)
 			j := Job{ID: ID(i + 1), Type: jobs[i].Type, Locks: jobs[i].Locks, Priority: jobs[i].Priority,
-				Since: epoch.Add(jobs[i].At)}
+				Share: jobs[i].Share, Since: epoch.Add(jobs[i].At)}
 			coming[i] = Coming{Job: j, At: j.Since}
 			for _, n := range jobs[i].Needs {
 				coming[i].Needs = append(coming[i].Needs, ID(n+1))

@@ -22,10 +22,11 @@ type Estimate struct{ P50, P90 time.Time }
 
 // Room is where jobs run.
 type Room struct {
-	Slots int
-	Max   map[string]int // how many of a type may run at once; not there: any number
-	Each  map[string]int // how many slots a job of a type takes; not there: one
-	Rests time.Duration  // of a slot, from a job's end to the start of the next
+	Slots  int
+	Max    map[string]int // how many of a type may run at once; not there: any number
+	Each   map[string]int // how many slots a job of a type takes; not there: one
+	Rests  time.Duration  // of a slot, from a job's end to the start of the next
+	Shares Shares
 }
 
 // Coming is a job that is not ready yet. It comes at its time, when those that it needs have ended; if one of these
@@ -124,8 +125,9 @@ func play(pending []Job, coming []Coming, running []RunningJob, room Room, p Pol
 	for _, c := range all {
 		at[c.ID] = len(s.jobs)
 		s.add(simulated{id: c.ID, arrives: later(c.At, now), since: c.Since,
-			Arrival: &Arrival{Type: c.Type, Locks: c.Locks, Priority: c.Priority, Takes: takes(c.Type)}})
+			Arrival: &Arrival{Type: c.Type, Share: c.Share, Locks: c.Locks, Priority: c.Priority, Takes: takes(c.Type)}})
 	}
+	s.takeTurnsBy(room.Shares)
 	for _, c := range all {
 		for _, need := range c.Needs {
 			if n, there := at[need]; there {

@@ -11,6 +11,7 @@ type Seen struct {
 	Job      ID
 	Type     string
 	Priority int
+	Share    string   // empty: none
 	Locks    []string // those that it needs, as far as the queue knows; of one that Holds, what it holds
 	Behind   string   // the lock behind which it waits, as level:name; empty: none that is known
 	Place    int      // in that queue, from 1 on; 0: so many are before it that they were not looked at
@@ -26,6 +27,7 @@ type Scene struct {
 	Slots  int
 	Max    map[string]int // how many of a type may run at once; not there: any number
 	Each   map[string]int // how many slots a job of a type takes; not there: one
+	Shares Shares
 	Jobs   []Seen
 	Coming []Coming // those that are not ready yet, as far as a forecast looks at them
 	Now    time.Time
@@ -70,7 +72,7 @@ func (s Scene) cast() cast {
 
 // job is what the policy knows of it; false: its locks cannot be read.
 func (seen Seen) job() (Job, bool) {
-	j := Job{ID: seen.Job, Type: seen.Type, Priority: seen.Priority, Since: seen.Since}
+	j := Job{ID: seen.Job, Type: seen.Type, Share: seen.Share, Priority: seen.Priority, Since: seen.Since}
 	var err error
 	j.Locks, err = ParseAll(seen.Locks, nil)
 	return j, err == nil
@@ -101,8 +103,10 @@ func (s Scene) Starts(of Durations) map[ID]Estimate {
 	c := s.cast()
 	p := s.Policy
 	p.Levels = c.levels
-	return Predict(c.pending, c.running, Room{Slots: s.Slots, Max: s.Max, Each: s.Each}, p, s.Now, of)
+	return Predict(c.pending, c.running, s.room(), p, s.Now, of)
 }
+
+func (s Scene) room() Room { return Room{Slots: s.Slots, Max: s.Max, Each: s.Each, Shares: s.Shares} }
 
 // Play is when jobs run, those that run now and those that are to come too, if each takes as long as told of its type.
 // It leaves out the jobs that Starts leaves out.
@@ -120,7 +124,7 @@ func (s Scene) Play(takes func(typ string) time.Duration) map[ID]Span {
 	if s.Slots <= 0 {
 		return nil
 	}
-	return play(c.pending, s.Coming, c.running, Room{Slots: s.Slots, Max: s.Max, Each: s.Each}, p, s.Now, takes)
+	return play(c.pending, s.Coming, c.running, s.room(), p, s.Now, takes)
 }
 
 // Place is where a job stands among those that wait behind the same lock, by when they start: from 1 on;

@@ -178,7 +178,8 @@ func TestPredict_NeverMoreOfATypeThanMay(t *testing.T) {
 		arriving := arrivals(30).Draw(t, "jobs")
 		pending := make([]Job, len(arriving))
 		for i, a := range arriving {
-			pending[i] = Job{ID: ID(i + 1), Type: string("xyz"[i%3]), Locks: a.Locks, Priority: a.Priority, Since: epoch}
+			pending[i] = Job{ID: ID(i + 1), Type: string("xyz"[i%3]), Locks: a.Locks, Priority: a.Priority,
+				Share: a.Share, Since: epoch}
 		}
 		room := Room{Slots: rapid.IntRange(1, 5).Draw(t, "slots"), Max: map[string]int{"x": 1, "y": 2}}
 		starts := Predict(pending, nil, room, quick(Predictive), epoch, tenSeconds)

@@ -13,6 +13,7 @@ type Arrival struct {
 	Waited   time.Duration // how long ago it was submitted by then: its age counts from there
 	Type     string
 	Group    string // whose figures it counts for
+	Share    string // its key among those that take turns; empty: none
 	Locks    Set    // known from the beginning
 	Asks     Set    // what it asks for when it has a slot, and waits for there
 	Priority int
@@ -48,6 +49,7 @@ func Simulate(jobs []Arrival, room Room, p Policy) Outcome {
 		}
 	}
 	s.chooser.limit(room.Max, s.types(), nil)
+	s.takeTurnsBy(room.Shares)
 	s.run()
 	starts := make([]time.Duration, len(jobs))
 	var worked, stood time.Duration
@@ -67,7 +69,8 @@ func Simulate(jobs []Arrival, room Room, p Policy) Outcome {
 
 // simulated is a job on its way through a simulation.
 type simulated struct {
-	id ID
+	id   ID
+	seat ID // by which the backlog knows it: its id, or that of the job in whose place it starts
 	*Arrival
 	arrives, since   time.Time // not before it arrives; from when its age counts
 	slotted, started time.Time
@@ -110,6 +113,11 @@ type simulation struct {
 	ranks   heap[due]     // when priorities and ages change
 	rests   time.Duration // of a slot, between two jobs
 	broken  int
+
+	shared   map[string]bool // types in which keys take turns
+	turnings map[line]*turning
+	weights  map[string]map[string]float64 // of keys, by type
+	spent    []*turning                    // those that a start has left empty
 }
 
 func newSimulation(p Policy, room Room, now time.Time) *simulation {
@@ -123,7 +131,10 @@ func newSimulation(p Policy, room Room, now time.Time) *simulation {
 // slots is how many a job of a type takes.
 func (s *simulation) slots(typ string) int { return max(1, s.chooser.each[typ]) }
 
-func (s *simulation) add(j simulated) { s.jobs = append(s.jobs, j) }
+func (s *simulation) add(j simulated) {
+	j.seat = j.id
+	s.jobs = append(s.jobs, j)
+}
 
 // needs has a job come after another's end.
 func (s *simulation) needs(i, other int) {
@@ -184,6 +195,7 @@ func (s *simulation) arrive(i int) {
 		w.set = Set{}
 	}
 	w.setKey = w.set.key()
+	s.lineUp(w)
 	s.waiting[i] = w
 	s.chooser.add(w)
 	if at, changes := s.chooser.nextRank(w); changes {
@@ -208,7 +220,11 @@ func (s *simulation) pass() {
 			s.ranks.push(due{at, i})
 		}
 	}
-	s.chooser.pass(s.now, s.free, func(w *waiting, _ float64) { s.start(w.at) })
+	s.chooser.pass(s.now, s.free, func(w *waiting, _ float64) {
+		s.waiting[w.at] = nil
+		s.start(s.takeTurn(w))
+	})
+	s.forgive()
 }
 
 // plain is a pass of Ganeti's: weights are of its beginning, beside what the
@@ -249,7 +265,6 @@ func (s *simulation) plain() {
 func (s *simulation) start(i int) {
 	j := &s.jobs[i]
 	j.slotted = s.now
-	s.waiting[i] = nil
 	s.free -= s.slots(j.Type)
 	if !s.policy.Order.waitsInSlot() {
 		s.held.Add(j.id, j.Locks)
@@ -274,7 +289,7 @@ func (s *simulation) grant(i int) bool {
 		}
 		s.held.Add(j.id, asks)
 		if !s.policy.Order.waitsInSlot() {
-			s.chooser.runs(j.id, asks)
+			s.chooser.runs(j.seat, asks)
 		}
 	}
 	j.started = s.now
@@ -297,7 +312,7 @@ func (s *simulation) end(i int) {
 		}
 	}
 	s.held.Remove(j.id)
-	s.chooser.end(j.id)
+	s.chooser.end(j.seat)
 	if s.chooser.byType != nil {
 		s.chooser.byType[j.Type]++
 		s.chooser.unpark(j.Type)

@@ -123,6 +123,7 @@ func arrivals(most int) *rapid.Generator[[]Arrival] {
 		for range rapid.IntRange(1, most).Draw(t, "n") {
 			at += time.Duration(rapid.IntRange(0, 3).Draw(t, "gap")) * sec
 			jobs = append(jobs, Arrival{At: at, Locks: sets().Draw(t, "locks"),
+				Share:    rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "share"),
 				Priority: rapid.SampledFrom([]int{-20, -1, 0, 0, 19}).Draw(t, "priority"),
 				Takes:    time.Duration(rapid.IntRange(1, 9).Draw(t, "takes")) * sec})
 		}
@@ -150,7 +151,7 @@ func TestSimulate_ChoosesAsSelectDoes(t *testing.T) {
 		}
 		slots := rapid.IntRange(1, 4).Draw(t, "slots")
 		p := quick(rapid.SampledFrom([]Order{Predictive, FIFO, Greedy}).Draw(t, "order"))
-		got := Simulate(jobs, Room{Slots: slots}, p).Starts
+		got := Simulate(jobs, Room{Slots: slots, Shares: Shares{None: true}}, p).Starts
 		if want := bySelect(jobs, slots, p); !slices.Equal(got, want) {
 			t.Fatalf("%s: started at %v, and by Select %v", p.Order, got, want)
 		}
@@ -245,7 +246,7 @@ func TestSelect_NobodyStarves(t *testing.T) {
 			jobs = append(jobs, Arrival{At: at, Locks: wants[int(at/sec)%2], Priority: BestPriority,
 				Takes: time.Duration(1+int(at/sec)%4) * sec})
 		}
-		o := Simulate(jobs, Room{Slots: rapid.IntRange(1, 3).Draw(t, "slots")}, p)
+		o := Simulate(jobs, Room{Slots: rapid.IntRange(1, 3).Draw(t, "slots"), Shares: Shares{None: true}}, p)
 		for i := range jobs {
 			if most := bound(jobs, o, i, p.Constants); o.Starts[i] > most {
 				t.Fatalf("%s: %d came at %v and started at %v, no later than %v was promised", p.Order, i, jobs[i].At, o.Starts[i], most)
@@ -357,7 +358,8 @@ func TestPredict_IsRightWhereDurationsAre(t *testing.T) {
 		pending := make([]Job, len(jobs))
 		for i := range jobs {
 			jobs[i].At = 0
-			pending[i] = Job{ID: ID(i + 1), Type: fmt.Sprint(jobs[i].Takes), Locks: jobs[i].Locks,
+			jobs[i].Type = fmt.Sprint(jobs[i].Takes)
+			pending[i] = Job{ID: ID(i + 1), Type: jobs[i].Type, Locks: jobs[i].Locks, Share: jobs[i].Share,
 				Priority: jobs[i].Priority, Since: epoch}
 		}
 		of := func(typ string) (time.Duration, time.Duration, bool) {
