@@ -44,11 +44,16 @@ func TestSimulate_AReplayIsWhatWasRecorded(t *testing.T) {
 		Locks    []string `json:"locks,omitempty"`
 		Priority int      `json:"priority"`
 		Takes    float64  `json:"takes"`
+		Share    string   `json:"share,omitempty"`
+		Weight   float64  `json:"weight,omitempty"`
 	}
 	var jobs []arrival
 	var lines strings.Builder
 	for i := range 200 {
-		j := arrival{float64(i*i%97) / 10, []string{"pause", "other"}[i%2], nil, i % 3, float64(1+i*7%11) / 4}
+		j := arrival{float64(i*i%97) / 10, []string{"pause", "other"}[i%2], nil, i % 3, float64(1+i*7%11) / 4, "flood", 0}
+		if i%5 == 0 {
+			j.Share, j.Weight = []string{"", "x", "y"}[i%3], []float64{0, 0, 3}[i%3]
+		}
 		if i%4 == 0 {
 			j.Locks = []string{fmt.Sprintf("db:%d=%s", i%3, []string{"shared", "exclusive"}[i%8/4])}
 		}
@@ -69,17 +74,21 @@ func TestSimulate_AReplayIsWhatWasRecorded(t *testing.T) {
 	}
 	was := ran["fifo"]
 	begin := value[time.Time](e, "select date_trunc('second', now()) - interval '1 hour'")
+	e.sql("insert into bellhop.share values ('pause', 'y', 3), ('other', 'y', 3)")
 	for i, j := range jobs {
-		e.sql(`insert into bellhop.jobqueue (type, priority, locks, state, attempt, host, created_at, started_at, ended_at)
-			select $1, $2, $3, 'succeeded', 1, 'local', $7::timestamptz + $4 * interval '1 s',
+		e.sql(`insert into bellhop.jobqueue (type, priority, locks, share, state, attempt, host, created_at, started_at, ended_at)
+			select $1, $2, $3, nullif($8, ''), 'succeeded', 1, 'local', $7::timestamptz + $4 * interval '1 s',
 				$7 + $5 * interval '1 s', $7 + $6 * interval '1 s'`,
-			j.Type, j.Priority, j.Locks, j.At, was.Starts[i], was.Starts[i]+j.Takes, begin)
+			j.Type, j.Priority, j.Locks, j.At, was.Starts[i], was.Starts[i]+j.Takes, begin, j.Share)
 	}
 	same := e.simulated("--order", "fifo", "--slots", "5")["fifo"]
 	off := max(math.Abs(same.Makespan-was.Makespan), math.Abs(same.WaitMean-was.WaitMean))
 	if off > 0.01 || len(same.Starts) != 200 {
 		t.Errorf("the replay is %.3f s and waits %.3f s, the run was %.3f s and waited %.3f s",
 			same.Makespan, same.WaitMean, was.Makespan, was.WaitMean)
+	}
+	if other := e.simulated("--order", "fifo", "--slots", "5", "--shares", "without"); other["fifo_no_shares"].Later == 0 {
+		t.Error("without shares no job starts later")
 	}
 	for i, at := range same.Starts {
 		if math.Abs(at-was.Starts[i]) > 0.01 {

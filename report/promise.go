@@ -103,6 +103,9 @@ func candidate(ctx context.Context, l view.Look, s view.Submission, now time.Tim
 	if w.Locks, err = lock.ParseAll(r.Locks, nil); err != nil {
 		return w, err
 	}
+	if w.Share, err = l.ShareOf(ctx, s); err != nil {
+		return w, err
+	}
 	w.At = now
 	if s.RunAt != nil {
 		w.At = *s.RunAt

@@ -1987,6 +1987,15 @@ CREATE OR REPLACE FUNCTION bellhop.lock_scene(most integer, mine bigint DEFAULT 
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off';
 
+CREATE OR REPLACE FUNCTION bellhop.lock_share_ahead(j bellhop.jobqueue, OUT starts bigint, OUT next text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off';
+
 CREATE OR REPLACE FUNCTION bellhop.lock_turns(lock text, type text, priority smallint, most integer)
  RETURNS TABLE(id bigint, place bigint)
  LANGUAGE plpgsql
@@ -2779,6 +2788,16 @@ CREATE OR REPLACE FUNCTION bellhop.share_ahead(j bellhop.jobqueue, OUT starts bi
  STABLE
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.share_beside(most integer)
+ RETURNS TABLE(job bigint, type text, priority integer, share text, age double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off';
+
 CREATE OR REPLACE FUNCTION bellhop.share_by_template()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2795,6 +2814,12 @@ CREATE OR REPLACE FUNCTION bellhop.share_set(type text, name text, weight real)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.share_standing(most integer)
+ RETURNS TABLE(type text, priority integer, now double precision, name text, weight double precision, tag double precision, began boolean, came bigint, idle boolean)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.share_template_told(type text, template text, parts text[])

@@ -19,6 +19,7 @@ declare
   seen  boolean;
   n     bigint;
   found_one boolean := false;
+  roomless boolean; -- neither a lock nor a filter is in its way
   error text;
   what  text;
 begin
@@ -152,6 +153,7 @@ begin
   end if;
 
   if is_at = 'ready' then
+    roomless := not found_one;
     h := bellhop.hindrance(j.type, j.run_on, j.priority, j.priority_name, j.msq is not null);
     if h.cause is null and j.waiting_for ~ '^(agent_fails|host_down): ' then -- newer, where a host has just given it back
       h.cause := substring(j.waiting_for from '^[a-z_]+');
@@ -162,8 +164,12 @@ begin
       return query select * from bellhop.hindered(h.cause, h.args, j.id::text);
     end if;
     if h.cause is null or split_part(h.cause, '/', 1) in ('no_room', 'queries_full', 'exclusive', 'child_starting') then
-      if j.locks is null and bellhop.has_shares(j.type) then
-        select a.starts, a.next into r from bellhop.share_ahead(j) a;
+      if j.locks is null and bellhop.has_shares(j.type) or j.locks is not null and roomless then
+        select a.starts, a.next into r
+          from (select) one
+          left join lateral bellhop.share_ahead(j) s on j.locks is null
+          left join lateral bellhop.lock_share_ahead(j) l on j.locks is not null
+         cross join lateral (select coalesce(s.starts, l.starts) as starts, coalesce(s.next, l.next) as next) a;
         if r.starts > 0 then
           found_one := true;
           return query select * from bellhop.reason('fair_share', jsonb_build_object('type', j.type,

@@ -138,3 +138,74 @@ begin
   end loop;
 end
 $$;
+
+-- lock_share_ahead: of a ready job with locks that waits for room alone, how many starts of its type and priority come
+-- before its own, as far as a look at 256 keys shows (up to 1,000 jobs of each), and the key whose turn is next. None
+-- where no such job has a share, and for an aged job, which keeps its place. Index: jobqueue_locked_share, a probe and a
+-- range for each key; the primary keys of share_line, share_clock and lock_reserved.
+-- Grant: none
+create or replace function bellhop.lock_share_ahead(j bellhop.jobqueue, out starts bigint, out next text)
+language plpgsql stable
+set search_path = pg_catalog, bellhop, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
+declare
+  lock text := coalesce(j.behind, '');
+  own  text := coalesce(j.share, '');
+  now_ float8;
+  keys text[];
+  mine record;
+begin
+  starts := 0;
+  if exists (select from bellhop.lock_reserved r where r.job = j.id) then
+    return;
+  end if;
+  with recursive k as (
+    (select coalesce(q.share, '') as share, 1 as n from bellhop.jobqueue q
+      where coalesce(q.behind, '') = lock and q.type = j.type and q.priority = j.priority
+        and q.state = 'ready' and not q.held and q.locks is not null
+      order by coalesce(q.share, '') limit 1)
+    union all
+    select f.share, k.n + 1 from k
+     cross join lateral (
+       select coalesce(q.share, '') as share from bellhop.jobqueue q
+        where coalesce(q.behind, '') = lock and q.type = j.type and q.priority = j.priority and coalesce(q.share, '') > k.share
+          and q.state = 'ready' and not q.held and q.locks is not null
+        order by coalesce(q.share, '') limit 1) f
+     where k.n < 256
+  )
+  select array_agg(k.share) into keys from k;
+  if keys is null or own = '' and keys = '{""}' then
+    return;
+  end if;
+  select c.now into now_ from bellhop.share_clock c where c.type = j.type and c.place = '' and c.priority = j.priority;
+  now_ := coalesce(now_, 0);
+  select greatest(l.tag, now_) + o.n / coalesce(s.weight, 1) as tag, o.n as earlier,
+         case when o.n > 0 or l.tag > now_ then 1 else coalesce(l.turn, 0) end as turn, coalesce(l.came, 9223372036854775807) as came into mine
+    from (select count(*) as n from (
+            select from bellhop.jobqueue q
+             where coalesce(q.behind, '') = lock and q.type = j.type and q.priority = j.priority and coalesce(q.share, '') = own and q.id < j.id
+               and q.state = 'ready' and not q.held and q.locks is not null limit 1000) x) o
+    left join bellhop.share_line l on l.type = j.type and l.place = '' and l.priority = j.priority and l.share = own
+    left join bellhop.share s on s.type = j.type and s.name = j.share;
+  select mine.earlier + coalesce(sum(r.ready), 0), (array_agg(o.share order by o.tag, o.turn, o.came, o.id))[1] into starts, next
+    from (select k.share, greatest(l.tag, now_) as tag, case when l.tag > now_ then 1 else coalesce(l.turn, 0) end as turn,
+                 coalesce(l.came, 9223372036854775807) as came, coalesce(s.weight, 1)::float8 as weight,
+                 (select q.id from bellhop.jobqueue q
+                   where coalesce(q.behind, '') = lock and q.type = j.type and q.priority = j.priority and coalesce(q.share, '') = k.share
+                     and q.state = 'ready' and not q.held and q.locks is not null order by q.id limit 1) as id
+            from unnest(keys) as k (share)
+            left join bellhop.share_line l on l.type = j.type and l.place = '' and l.priority = j.priority and l.share = k.share
+            left join bellhop.share s on s.type = j.type and s.name = k.share
+           where k.share <> own) o
+   cross join lateral (
+     select count(*) as ready from (
+       select from bellhop.jobqueue q
+        where coalesce(q.behind, '') = lock and q.type = j.type and q.priority = j.priority and coalesce(q.share, '') = o.share
+          and q.state = 'ready' and not q.held and q.locks is not null
+        limit greatest(0, least(1000, floor((mine.tag - o.tag) * o.weight) + 1))) x) r
+   where (o.tag, o.turn, o.came, o.id) < (mine.tag, mine.turn, mine.came, j.id);
+end
+$$;

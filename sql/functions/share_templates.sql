@@ -3,7 +3,7 @@
 
 -- template_share: the share that its type's template gives a job, at most 200 characters of it. NULL: the type has no
 -- template, or the job lacks what that names; an empty value counts as none. Index: the primary key.
--- Grant: none
+-- Grant: reader scheduler
 create or replace function bellhop.template_share(type text, args text, key text, vars jsonb) returns text
 language plpgsql stable
 set search_path = pg_catalog, bellhop, pg_temp

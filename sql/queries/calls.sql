@@ -152,8 +152,25 @@ select bellhop.rjm_setup($1, $2, $3, $4::text[], $5::text[], $6, $7::text[])
 
 -- name: look_scene
 -- The basis of a forecast: the holders of locks, and some $1 of the jobs that wait, job $2 among them. Guard: none, it
--- only reads; readers only. Indexes: those of bellhop.lock_scene.
-select * from bellhop.lock_scene($1, $2)
+-- only reads; readers only. Indexes: those of bellhop.lock_scene; the primary key, a probe for each job.
+select s.*, coalesce(q.share, '') as share
+  from bellhop.lock_scene($1, $2) s
+  left join lateral (select j.share from bellhop.every_job j where j.id = s.job offset 0) q on true
+
+-- name: look_share_beside
+-- Jobs with a share and without locks that wait, as far as a forecast considers them: about $1. Guard: none, it only
+-- reads; readers only. Indexes: those of bellhop.share_beside.
+select * from bellhop.share_beside($1)
+
+-- name: look_share_of
+-- The share that its type's template gives a job: $1 type, $2 args, $3 key, $4 vars; empty: none. Index:
+-- share_template's primary key.
+select coalesce(bellhop.template_share($1::text, $2::text, $3::text, $4::jsonb), '')
+
+-- name: look_standing
+-- The keys of shares as they stand in their lines, at most $1. Guard: none, it only reads; readers only. Indexes: those of
+-- bellhop.share_standing.
+select * from bellhop.share_standing($1)
 
 -- name: look_share_set
 -- Sets the weight ($3) of a key ($2) among those of a type ($1). Guard: operators only. Index: the primary key of share.

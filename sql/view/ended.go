@@ -25,6 +25,7 @@ type EndedRow struct {
 	ID         int64
 	Type       string
 	Group      string
+	Share      string // empty: none
 	Priority   int
 	Locks      []string    // its own, and those that its agent says
 	Created    time.Time   // when it was submitted
@@ -83,7 +84,7 @@ func (l Look) Ended(ctx context.Context, past Past, each func(EndedRow)) error {
 	var r EndedRow
 	var key, args *string
 	var vars map[string]string
-	columns := []any{&r.ID, &r.Type, &r.Priority, &r.Locks, &key, &args, &vars, &r.Group, &r.Created, &r.Due,
+	columns := []any{&r.ID, &r.Type, &r.Priority, &r.Locks, &key, &args, &vars, &r.Group, &r.Share, &r.Created, &r.Due,
 		&r.Began, &r.Ended, &r.Needs, &r.Tries, &r.Host, &r.Query, &r.Elsewhere}
 	_, err = pgx.ForEachRow(rows, columns, func() error {
 		row := r

@@ -104,6 +104,7 @@ func (l Look) Ahead(ctx context.Context, until time.Time) (a Ahead, err error) {
 		Job      int64
 		Type     string
 		Priority int
+		Share    string
 		Locks    []string
 		Due, Age float64
 		Needs    []int64
@@ -115,7 +116,7 @@ func (l Look) Ahead(ctx context.Context, until time.Time) (a Ahead, err error) {
 	in := func(sec float64) time.Time { return a.Now.Add(time.Duration(sec * float64(time.Second))) }
 	for _, r := range rows {
 		c := lock.Coming{At: in(r.Due)}
-		c.Job = lock.Job{ID: lock.ID(r.Job), Type: r.Type, Priority: r.Priority, Since: in(-r.Age)}
+		c.Job = lock.Job{ID: lock.ID(r.Job), Type: r.Type, Priority: r.Priority, Share: r.Share, Since: in(-r.Age)}
 		c.Locks, _ = lock.ParseAll(r.Locks, nil) // of a lock that cannot be read the job itself tells
 		for _, need := range r.Needs {
 			c.Needs = append(c.Needs, lock.ID(need))
@@ -142,6 +143,7 @@ func (a *Ahead) calendar(list []DefinitionRow, until time.Time) {
 	for i, load := range workflow.Calendar(all, a.Now, until, aheadCalendar) {
 		c := lock.Coming{At: load.At}
 		c.ID, c.Type, c.Priority, c.Since = firstCalendar+lock.ID(i), load.Step.Type, load.Step.Priority, load.At
+		c.Share = load.Step.Share
 		c.Locks, _ = lock.ParseAll(slices.Clone(load.Step.Locks), nil) // a name that a run fills in is a name here, too
 		for _, n := range load.Needs {
 			c.Needs = append(c.Needs, firstCalendar+lock.ID(n))

@@ -21,6 +21,7 @@ type SceneRow struct {
 	Job      int64
 	Type     string
 	Priority int
+	Share    string
 	Locks    []string
 	Behind   string
 	Place    int
@@ -59,8 +60,8 @@ func (l Look) scene(ctx context.Context, most, besides int, mine scheduler.JobID
 	holds := map[int64]bool{}
 	for i, r := range rows {
 		holds[r.Job] = r.Holds
-		s.Jobs[i] = lock.Seen{Job: lock.ID(r.Job), Type: r.Type, Priority: r.Priority, Locks: r.Locks, Behind: r.Behind,
-			Place: r.Place, Holds: r.Holds, Since: ago(r.Age), Started: ago(r.Runs)}
+		s.Jobs[i] = lock.Seen{Job: lock.ID(r.Job), Type: r.Type, Priority: r.Priority, Share: r.Share, Locks: r.Locks,
+			Behind: r.Behind, Place: r.Place, Holds: r.Holds, Since: ago(r.Age), Started: ago(r.Runs)}
 	}
 	if s.Policy, err = l.Policy(ctx); err != nil {
 		return s, err
@@ -94,7 +95,7 @@ func (l Look) scene(ctx context.Context, most, besides int, mine scheduler.JobID
 			s.Jobs = append(s.Jobs, j)
 		}
 	}
-	return s, nil
+	return s, l.shared(ctx, &s, besides)
 }
 
 // Room is where live instances' jobs run.

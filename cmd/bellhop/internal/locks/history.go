@@ -73,7 +73,8 @@ func (o *simulation) pastPolicy(ctx context.Context, s *cli.Session) (lock.Polic
 	maps.Copy(room.Max, o.most)
 	maps.DeleteFunc(room.Max, func(_ string, n int) bool { return n == 0 })
 	o.room.Max = room.Max
-	return policy, nil
+	o.room.Shares.Weights, err = s.Weights(ctx)
+	return policy, err
 }
 
 // history makes a workload of ended jobs, row by row. A policy without levels gets Ganeti's levels, and those of the
@@ -120,8 +121,8 @@ func (h *history) add(r view.EndedRow) {
 	if err != nil || r.Unreadable != nil { // it never got them: it was of before, or of another configuration
 		h.unreadable++
 	}
-	j := lock.Arrival{At: at(r.Due), Waited: r.Due.Sub(r.Created), Type: r.Type, Group: r.Group, Priority: r.Priority,
-		Locks: set}
+	j := lock.Arrival{At: at(r.Due), Waited: r.Due.Sub(r.Created), Type: r.Type, Group: r.Group, Share: r.Share,
+		Priority: r.Priority, Locks: set}
 	for i := 0; i+1 < len(r.Tries); i += 2 {
 		j = h.attempt(r, j, at(r.Tries[i]), at(r.Tries[i+1]))
 	}

@@ -106,10 +106,33 @@ func TestSimulate_AFile(t *testing.T) {
 	}
 }
 
+const keys = `{"at": 0, "type": "a", "takes": 1, "share": "flood"}
+{"at": 0, "type": "a", "takes": 1, "share": "flood", "weight": 2}
+{"at": 0, "type": "a", "takes": 1, "share": "flood"}
+{"at": 0, "type": "a", "takes": 1, "share": "flood"}
+{"at": 0, "type": "a", "takes": 1, "share": "one"}
+{"at": 0, "type": "a", "takes": 1, "share": "one"}
+`
+
+// Keys of shares take turns by their weights; without shares jobs start by their ids.
+func TestSimulate_WithAndWithoutShares(t *testing.T) {
+	t.Parallel()
+	out, errs, code := run(t, SimulateCommand, keys, true, "-", "--slots", "1", "--order", "fifo", "--shares", "with,without")
+	var got map[string]outcomeView
+	if err := json.Unmarshal([]byte(out), &got); code != 0 || err != nil || len(got) != 2 {
+		t.Fatalf("%d %s%s", code, out, errs)
+	}
+	for order, want := range map[string][]float64{"fifo": {0, 2, 3, 5, 1, 4}, "fifo_no_shares": {0, 1, 2, 3, 4, 5}} {
+		if !reflect.DeepEqual(got[order].Starts, want) {
+			t.Errorf("%s: %v, want %v", order, got[order].Starts, want)
+		}
+	}
+}
+
 func TestSimulate_AWorkloadIsPrintedAndReadBack(t *testing.T) {
 	t.Parallel()
 	text, errs, code := run(t, SimulateCommand, "", false, "--workload", "ganeti", "--jobs", "300", "--seed", "5", "--print")
-	jobs, levels, err := readWorkload(strings.NewReader(text), nil)
+	jobs, levels, _, err := readWorkload(strings.NewReader(text), nil)
 	if code != 0 || err != nil || !reflect.DeepEqual(levels, lock.GanetiLevels) || len(jobs) != 300 {
 		t.Fatalf("%d %s %v", code, errs, err)
 	}
@@ -127,6 +150,10 @@ func TestSimulate_SaysWhatIsWrong(t *testing.T) {
 		args        []string
 	}{
 		{"", "which jobs?", nil}, {"", "which jobs?", []string{"x", "--workload", "ganeti"}}, {"", `no workload "x"`, []string{"--workload", "x"}},
+		{"", "neither with nor without", []string{"-", "--shares", "both"}}, {"", "needs a value", []string{"-", "--shares", ""}},
+		{`{"weight":2}`, "there is none", []string{"-"}}, {`{"share":"a","weight":-1}`, "from 0.001 to 1000", []string{"-"}},
+		{`{"share":"a","weight":2}` + "\n" + `{"share":"a","weight":3}`, "an earlier line says 2", []string{"-"}},
+		{`{"share":"` + strings.Repeat("x", 201) + `"}`, "200 characters", []string{"-"}},
 		{"", "0 is not a valid number", []string{"--workload", "ganeti", "--jobs", "0"}}, {"", "without slots", []string{"-", "--slots", "-1"}},
 		{"", `figures by "colour"`, []string{"--from-history", "--by", "colour"}}, {"", "at least one job", []string{"--from-history", "--max", "a=0"}},
 		{"", "no such file", []string{"--from-history", "--policy", "/nowhere.yaml"}}, {"", "--by is for --from-history", []string{"-", "--by", "share"}},

@@ -52,7 +52,7 @@ func (o *simulation) views(jobs []lock.Arrival, outcomes []lock.Outcome) map[str
 				v.Earlier, v.Later = v.Earlier+p.Earlier, v.Later+p.Later
 			}
 		}
-		views[strings.ReplaceAll(string(out.Order), " ", "_")] = v
+		views[strings.NewReplacer(", ", "_", " ", "_").Replace(string(out.Order))] = v
 	}
 	return views
 }

@@ -22,10 +22,18 @@ const (
 	ganetiSlots = 20
 )
 
+// The values of --shares, and what an order is called without them.
+const (
+	with     = "with"
+	without  = "without"
+	noShares = ", no shares"
+)
+
 // simulation is the flags of the command.
 type simulation struct {
 	room     lock.Room
 	orders   []string
+	shares   []string
 	workload string
 	history  bool
 	since    string
@@ -49,7 +57,8 @@ others, and print how long jobs waited in each.
 
 FILE (- for stdin) has one JSON object a line:
   {"at": seconds, "type": T, "locks": [text…], "priority": N, "takes": seconds}
-A job may also have "asks": locks that it asks for, and waits for, while it has a slot.
+A job may also have "asks": locks that it asks for, and waits for, while it has a slot;
+and "share", its key, with the key's "weight".
 
 --from-history takes the jobs of the database that were submitted in the last week (--since)
 and have ended, with their attempts, dependencies and locks, and replays them under the
@@ -57,6 +66,9 @@ policy and in the slots of the live instances, or under others: --slots, --order
 --policy FILE (policy and agents[].max of another bellhop.yaml). It prints the real run
 first, and for each type (--by) how long jobs waited, how many slots they kept busy, and
 how many began at least 1 s earlier or later than they really did.
+
+--shares with,without replays each order twice: keys of shares take turns, or jobs start
+by their ids whatever their keys.
 
 Orders: predictive (priority, weight, id), fifo (priority, id), greedy (fifo without
 reservations), blind (fifo of a queue without locks: jobs wait for their locks in their
@@ -66,6 +78,7 @@ are those of policy in the configuration (-c).`,
   bellhop simulate jobs.jsonl --slots 8 --order predictive,fifo -o json
   bellhop simulate --from-history
   bellhop simulate --from-history --since 36h --slots 16 --order fifo --by vars.CUSTOMER
+  bellhop simulate --from-history --shares with,without --by share
   bellhop simulate --workload ganeti --jobs 100 --print > jobs.jsonl`,
 		Args: a.Args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error { return o.do(a, c, args) },
@@ -73,6 +86,7 @@ are those of policy in the configuration (-c).`,
 	f := c.Flags()
 	f.IntVar(&o.room.Slots, "slots", 0, "number of slots (default: 4; 20 for --workload; those of the hosts for --from-history)")
 	f.StringSliceVar(&o.orders, "order", nil, "the `orders` (default: predictive,fifo,greedy,blind; for --from-history the present one)")
+	f.StringSliceVar(&o.shares, "shares", []string{with}, "whether keys of shares take turns: with, without, or both")
 	f.StringVar(&o.workload, "workload", "", "make the jobs: ganeti")
 	f.BoolVar(&o.history, "from-history", false, "replay the jobs of the database that have ended")
 	f.StringVar(&o.since, "since", "7d", "of the history: jobs submitted within this `time`, such as 36h")
@@ -111,7 +125,7 @@ func (o *simulation) do(a *cli.App, c *cobra.Command, args []string) error {
 
 func (o *simulation) run(a *cli.App, jobs []lock.Arrival, policy lock.Policy) error {
 	if o.print {
-		return writeWorkload(a.Stdout, jobs)
+		return writeWorkload(a.Stdout, jobs, o.room.Shares.Weights)
 	}
 	var outcomes []lock.Outcome
 	if o.was != nil {
@@ -119,7 +133,15 @@ func (o *simulation) run(a *cli.App, jobs []lock.Arrival, policy lock.Policy) er
 	}
 	for _, name := range o.orders {
 		policy.Order = lock.Order(name)
-		outcomes = append(outcomes, lock.Simulate(jobs, o.room, policy))
+		for _, shares := range o.shares {
+			room := o.room
+			room.Shares.None = shares == without
+			out := lock.Simulate(jobs, room, policy)
+			if room.Shares.None {
+				out.Order += noShares
+			}
+			outcomes = append(outcomes, out)
+		}
 	}
 	if a.JSON() {
 		return a.PrintJSON(o.views(jobs, outcomes))
@@ -164,11 +186,11 @@ func (o *simulation) read(a *cli.App, args []string) ([]lock.Arrival, lock.Polic
 		defer f.Close()
 		in = io.Reader(f)
 	}
-	jobs, levels, err := readWorkload(in, policy.Levels)
+	jobs, levels, of, err := readWorkload(in, policy.Levels)
 	if err != nil {
 		return nil, policy, cli.Usage("simulate", args[0]+": "+err.Error(), `a line is {"at":0,"type":"mail","locks":["customer:42=exclusive"],"priority":0,"takes":1.5}`)
 	}
-	policy.Levels = levels
+	policy.Levels, o.room.Shares.Weights = levels, of
 	return jobs, policy, nil
 }
 
@@ -179,7 +201,14 @@ func (o *simulation) check(a *cli.App, c *cobra.Command, args []string) error {
 			return cli.Usage("simulate", fmt.Sprintf("there is no order %q", name), "--order predictive, fifo, greedy, blind or ganeti")
 		}
 	}
+	for _, name := range o.shares {
+		if name != with && name != without {
+			return cli.Usage("simulate", fmt.Sprintf("--shares %s is neither with nor without", name), "--shares with,without")
+		}
+	}
 	switch {
+	case len(o.shares) == 0:
+		return cli.Usage("simulate", "--shares needs a value", "--shares with,without")
 	case o.room.Slots < 0:
 		return cli.Usage("simulate", "without slots nothing runs", "--slots 4")
 	case o.sources(args) != 1:
