@@ -509,6 +509,41 @@ commands_from_database: 1
 		},
 	},
 	{
+		"a provider of identities with every mistake",
+		`web:
+  oidc:
+    issuer: http://login.example.org
+    url: jobs.example.org
+    client_secret_file: ./secret
+    client_secret_env: SECRET
+    scopes: [email]
+    session: 30s
+    roles:
+      operator: ops
+      bellhop_operator: [admins]
+      reader: []
+`,
+		[]string{
+			`3:5: web.oidc.client_id is missing`,
+			`3:5: web.oidc needs either client_secret_file or client_secret_env; write client_secret_file: ./oidc.secret, or client_secret_env: OIDC_SECRET: the secret itself does not stand here`,
+			`3:13: web.oidc.issuer: "http://login.example.org" is not encrypted, and not on this machine; write it like https://login.example.org/realms/main`,
+			`4:10: web.oidc.url: "jobs.example.org" is no address of a site; write it like https://jobs.example.org`,
+			`7:13: web.oidc.scopes: without openid the provider sends no identity; add openid`,
+			`8:14: web.oidc.session: 30s is no time for a session; write 1m to 12h; without it, a session ends with the ID token`,
+			`10:17: web.oidc.roles.operator must be a list, not a string; write it like [ops, oncall]`,
+			`11:7: web.oidc.roles: the role bellhop_operator stands twice; list all groups of a role in one place`,
+			`12:7: web.oidc.roles.reader names no group; write it like {operator: [ops], reader: [staff]}, the role with the most rights first`,
+		},
+	},
+	{
+		"roles of people in the wrong shape",
+		`web: {oidc: {issuer: "https://a.example", url: "https://b.example", client_id: x, client_secret_env: X, roles: [ops]}}
+`,
+		[]string{
+			`1:112: web.oidc.roles must hold roles and their groups, not a list; write it like {operator: [ops], reader: [staff]}, the role with the most rights first`,
+		},
+	},
+	{
 		"the prefix of a whole address",
 		"web: {prefix: 'https://jobs.example.org/jobs/', trusted_proxy: []}\n",
 		[]string{

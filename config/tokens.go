@@ -19,6 +19,17 @@ var roleWords = map[string]string{
 	"reader": "bellhop_reader", "submitter": "bellhop_submitter", "operator": "bellhop_operator",
 }
 
+// CallerRoles are the roles under which callers with a token, and people, are answered.
+func (c Config) CallerRoles() (roles []string) {
+	for _, t := range c.Tokens {
+		roles = append(roles, t.Role)
+	}
+	for _, r := range c.Web.OIDC.Roles {
+		roles = append(roles, r.Role)
+	}
+	return roles
+}
+
 func (r *reader) tokens(to *[]Token) func(node, string) {
 	return func(n node, at string) {
 		r.each(n, at, "write it like [{name: ci, role: operator, file: ./ci.token}]", func(n node, at string) {

@@ -14,6 +14,8 @@ type Web struct {
 	Prefix string
 	// TrustedProxies are the addresses of the proxies that are believed about the caller that they ask for.
 	TrustedProxies []netip.Prefix
+	// OIDC is the provider by which people sign in.
+	OIDC OIDC
 }
 
 func (r *reader) web(n node, at string, to *Web) {
@@ -27,6 +29,7 @@ func (r *reader) web(n node, at string, to *Web) {
 				}
 			})
 		}},
+		{name: "oidc", read: func(n node, at string) { r.oidc(n, at, &to.OIDC) }},
 	})
 }
 

@@ -673,7 +673,9 @@ table bellhop.sign_in (
   link boolean not null,
   login text not null,
   made_at timestamp with time zone not null default clock_timestamp(),
-  until timestamp with time zone not null
+  until timestamp with time zone not null,
+  role text,
+  attempt bytea
 );
 
 table bellhop.sketch (
@@ -1106,6 +1108,7 @@ alter table bellhop.share add constraint share_weight_bounds CHECK (((weight >= 
 alter table bellhop.share_clock add constraint share_clock_pkey PRIMARY KEY (type, place, priority);
 alter table bellhop.share_line add constraint share_line_pkey PRIMARY KEY (type, place, priority, share);
 alter table bellhop.share_template add constraint share_template_pkey PRIMARY KEY (type);
+alter table bellhop.sign_in add constraint sign_in_attempt_key UNIQUE (attempt);
 alter table bellhop.sign_in add constraint sign_in_pkey PRIMARY KEY (digest);
 alter table bellhop.sketch add constraint sketch_pkey PRIMARY KEY (what, name);
 alter table bellhop.sketch add constraint sketch_what_check CHECK ((what = ANY (ARRAY['took'::text, 'off'::text])));
@@ -1211,11 +1214,10 @@ BEGIN ATOMIC
          END AS "session_user";
 END;
 
-CREATE OR REPLACE FUNCTION bellhop.ago(at timestamp with time zone)
- RETURNS text
+CREATE OR REPLACE FUNCTION bellhop.admitted(session bytea, attempt bytea, person text, role text, seconds integer)
+ RETURNS boolean
  LANGUAGE sql
- STABLE PARALLEL SAFE
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.all_jobs_gone()
  RETURNS trigger
@@ -1413,12 +1415,6 @@ CREATE OR REPLACE FUNCTION bellhop.claim_with_steps(types text[], n integer, lea
  RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone, steps jsonb, event jsonb)
  LANGUAGE sql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
-
-CREATE OR REPLACE FUNCTION bellhop.clock(at timestamp with time zone)
- RETURNS text
- LANGUAGE sql
- STABLE PARALLEL SAFE
- SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.close_gate()
  RETURNS void
@@ -1818,12 +1814,6 @@ CREATE OR REPLACE FUNCTION bellhop.heads_behind(lock text)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.hindered(cause text, args jsonb, id text)
- RETURNS TABLE(code text, sentence text, next text)
- LANGUAGE sql
- STABLE
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
-
 CREATE OR REPLACE FUNCTION bellhop.hindrance(type text, run_on text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, priority_name text DEFAULT NULL::text, msq boolean DEFAULT false, OUT cause text, OUT args jsonb, OUT detail text)
  RETURNS record
  LANGUAGE plpgsql
@@ -1911,12 +1901,6 @@ CREATE OR REPLACE FUNCTION bellhop.killjob(id bigint, by text DEFAULT NULL::text
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.lasting(span interval)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
- SET search_path TO 'pg_catalog', 'pg_temp';
-
 CREATE OR REPLACE FUNCTION bellhop.leave_attachment(id bigint, back text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -1984,15 +1968,6 @@ CREATE OR REPLACE FUNCTION bellhop.lock_scene(most integer, mine bigint DEFAULT 
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
  SET jit TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off';
-
-CREATE OR REPLACE FUNCTION bellhop.lock_share_ahead(j bellhop.jobqueue, OUT starts bigint, OUT next text)
- RETURNS record
- LANGUAGE plpgsql
- STABLE
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
- SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off';
 
@@ -2323,6 +2298,12 @@ CREATE OR REPLACE FUNCTION bellhop.pause_after(type text, attempt integer, jitte
  RETURNS interval
  LANGUAGE sql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.person_of(session bytea)
+ RETURNS TABLE(person text, role text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.pick_of_line(type text, place text, priority smallint, n integer, msq boolean, only_priorities integer[], only_names text, had bigint[])
  RETURNS bigint[]
@@ -2788,16 +2769,6 @@ CREATE OR REPLACE FUNCTION bellhop.share_ahead(j bellhop.jobqueue, OUT starts bi
  STABLE
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.share_beside(most integer)
- RETURNS TABLE(job bigint, type text, priority integer, share text, age double precision)
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
- SET jit TO 'off'
- SET enable_seqscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off';
-
 CREATE OR REPLACE FUNCTION bellhop.share_by_template()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2814,12 +2785,6 @@ CREATE OR REPLACE FUNCTION bellhop.share_set(type text, name text, weight real)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
-
-CREATE OR REPLACE FUNCTION bellhop.share_standing(most integer)
- RETURNS TABLE(type text, priority integer, now double precision, name text, weight double precision, tag double precision, began boolean, came bigint, idle boolean)
- LANGUAGE sql
- STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.share_template_told(type text, template text, parts text[])
@@ -2854,7 +2819,9 @@ CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET "DateStyle" TO 'ISO, MDY'
+ SET "IntervalStyle" TO 'postgres';
 
 CREATE OR REPLACE FUNCTION bellhop.sketch_in(what text[], names text[], buckets integer[], counts integer[])
  RETURNS integer
@@ -2981,12 +2948,6 @@ CREATE OR REPLACE FUNCTION bellhop.template_share(type text, args text, key text
  STABLE
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.took(span interval)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
-
 CREATE OR REPLACE FUNCTION bellhop.turn_ends(attachment bigint, digests bytea[], OUT ended integer, OUT good integer)
  RETURNS record
  LANGUAGE plpgsql
@@ -3078,12 +3039,6 @@ CREATE OR REPLACE FUNCTION bellhop.turns_apart(login name)
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
-
-CREATE OR REPLACE FUNCTION bellhop.types_there(type text)
- RETURNS text
- LANGUAGE sql
- STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.unassigned()
  RETURNS boolean

@@ -77,7 +77,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			Next:   "allowed_hosts: [" + shown(hostOf(r.Host)) + "] in bellhop.yaml, if that is right"})
 		return
 	}
-	if strings.HasPrefix(r.URL.Path, "/login/") {
+	if strings.HasPrefix(r.URL.Path, "/login/") || signsIn[r.URL.Path] && d.site.people != nil {
 		d.next.ServeHTTP(w, r)
 		return
 	}
@@ -90,7 +90,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		problem = d.site.may(r, who)
 	}
 	if problem != nil {
-		Refuse(w, r, *problem)
+		d.site.refuse(w, r, *problem)
 		return
 	}
 	most := int64(BodyMost)
@@ -130,16 +130,16 @@ func (d *door) identify(w http.ResponseWriter, r *http.Request) (Identity, *Prob
 	if d.anonymous && !arrived(r.Context()).far {
 		return Identity{Role: Reader, Via: unnamed}, nil
 	}
-	return Identity{}, noToken()
+	return Identity{}, d.site.noToken()
 }
 
 // unnamed is how a caller of this machine came in that sent no token.
 const unnamed = "loopback"
 
-// noToken asks for a token.
-func noToken() *Problem {
+// noToken asks for an identity.
+func (s *Server) noToken() *Problem {
 	return &Problem{Status: http.StatusUnauthorized, Code: "no_token",
-		Detail: "a token is needed: Authorization: Bearer …", Next: "bellhop ui   opens this site signed in"}
+		Detail: "a token is needed: Authorization: Bearer …", Next: s.next()}
 }
 
 // changes reports whether a request is one that may change something.

@@ -26,9 +26,20 @@ func (k kept) Enter(_ context.Context, link, session [sha256.Size]byte) (string,
 	return "ann", role, ok, nil
 }
 
-func (k kept) Session(_ context.Context, session [sha256.Size]byte) (string, string, bool, error) {
+func (k kept) Session(_ context.Context, session [sha256.Size]byte) (string, string, bool, bool, error) {
 	role, ok := k[session]
-	return "ann", role, ok, nil
+	person, is := strings.CutPrefix(role, "person ")
+	return "ann", person, is, ok, nil
+}
+
+func (k kept) Admit(
+	_ context.Context, session, attempt [sha256.Size]byte, _, role string, _ time.Duration,
+) (bool, error) {
+	if _, spent := k[attempt]; spent {
+		return false, nil
+	}
+	k[attempt], k[session] = "", "person "+role
+	return true, nil
 }
 
 func (k kept) Leave(_ context.Context, session [sha256.Size]byte) error {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -28,6 +29,7 @@ type Config struct {
 	Behind Behind
 	Ready  Health
 	Counts Counts
+	People People // nil: people sign in by bellhop ui alone
 }
 
 // Server answers /healthz (the process lives), /readyz (it can work), /metrics, and the rooms.
@@ -41,6 +43,9 @@ type Server struct {
 	rooms   atomic.Pointer[rooms]
 	known   known
 	granted granted
+	people  People
+	// answering bounds how many answers of the provider are looked at at once: each asks it again.
+	answering Places
 }
 
 // rooms are what is there once there is a database.
@@ -51,7 +56,8 @@ type rooms struct {
 }
 
 // Listen opens the address. Without a token it must be a loopback one. With the
-// one of BELLHOP_TOKEN or token_file, everything but health asks for a token, on loopback too.
+// one of BELLHOP_TOKEN or token_file, or with people that sign in, everything but health asks for the caller's
+// identity, on loopback too.
 func Listen(c Config) (*Server, error) {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
@@ -59,7 +65,7 @@ func Listen(c Config) (*Server, error) {
 	}
 	ip := net.ParseIP(host)
 	loopback := host == "localhost" || ip != nil && ip.IsLoopback()
-	if len(c.Tokens) == 0 && !loopback {
+	if len(c.Tokens) == 0 && c.People == nil && !loopback {
 		return nil, fmt.Errorf("listen on %q: %w", c.Listen, ErrNoToken)
 	}
 	ln, err := net.Listen("tcp", c.Listen)
@@ -67,7 +73,8 @@ func Listen(c Config) (*Server, error) {
 		return nil, err
 	}
 	closing, closes := context.WithCancel(context.Background())
-	s := &Server{ln: ln, prefix: c.Behind.Prefix, closing: closing}
+	s := &Server{ln: ln, prefix: c.Behind.Prefix, closing: closing, people: c.People,
+		answering: Places{All: 16, Each: 16}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -87,20 +94,20 @@ func Listen(c Config) (*Server, error) {
 	})
 	mux.HandleFunc("GET /login/{secret}", s.login)
 	mux.HandleFunc("POST /logout", s.logout)
+	if c.People != nil {
+		mux.HandleFunc(loginPath, s.signIn)
+		mux.HandleFunc(callbackPath, s.signedInBy)
+		c.Hosts = append(slices.Clone(c.Hosts), c.People.Site().Hostname())
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if in := s.rooms.Load(); in != nil {
 			in.room.ServeHTTP(w, r)
 			return
 		}
-		Refuse(
-			w,
-			r,
-			Problem{Status: http.StatusServiceUnavailable, Code: "starting", Detail: "the instance is still starting",
-				Next: "bellhop ready"},
-		)
+		Refuse(w, r, starting)
 	})
 	d := &door{hosts: hostList(host, c.Hosts), behind: c.Behind, tokens: newTokens(c.Tokens), next: mux, site: s}
-	d.anonymous = loopback && !d.tokens.main
+	d.anonymous = loopback && !d.tokens.main && c.People == nil
 	s.http = &http.Server{Handler: d, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: Patience,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10}
 	s.http.RegisterOnShutdown(closes)

@@ -8,9 +8,9 @@ const Reader = "bellhop_reader"
 
 // Identity is the caller of a request.
 type Identity struct {
-	Name string // of the token, or of the login that is signed in; empty: not given
+	Name string // of the token, the login or the person that is signed in; empty: not given
 	Role string // of PostgreSQL: all statements of the request run under it
-	Via  string // loopback, token or session
+	Via  string // loopback, token, session (of a database login) or oidc (of a person)
 	Form string // what a page puts into its forms, as form_token; empty: not signed in by a cookie
 	From string // the address of its connection, without the port
 }

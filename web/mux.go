@@ -117,14 +117,13 @@ func (s *Server) may(r *http.Request, who Identity) *Problem {
 	var gone *scheduler.Unreachable
 	switch {
 	case errors.As(err, &gone), r.Context().Err() != nil:
-		return &Problem{Status: http.StatusServiceUnavailable, Code: "no_database",
-			Detail: "the database did not answer", Next: "bellhop doctor"}
+		return &noDatabase
 	case err != nil:
 		return &Problem{Status: http.StatusServiceUnavailable, Code: "no_role", Detail: err.Error(),
 			Next: "grant " + who.Role + " to the scheduler's login: bellhop doctor"}
 	case right == Submits && !has.submits, right == Operates && !has.operates:
 		if who.Via == unnamed && strings.HasPrefix(r.URL.Path, "/api/") {
-			return noToken()
+			return s.noToken()
 		}
 		return &Problem{Status: http.StatusForbidden, Code: "not_allowed",
 			Detail: "the role " + who.Role + " may not do this",

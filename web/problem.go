@@ -27,6 +27,14 @@ func (p *Problem) GetStatus() int { return p.Status }
 // ContentType is that of RFC 9457.
 func (p *Problem) ContentType(string) string { return "application/problem+json" }
 
+// What the door itself says more than once.
+var (
+	starting = Problem{Status: http.StatusServiceUnavailable, Code: "starting",
+		Detail: "the instance is still starting", Next: "bellhop ready"}
+	noDatabase = Problem{Status: http.StatusServiceUnavailable, Code: "no_database",
+		Detail: "the database did not answer", Next: "bellhop doctor"}
+)
+
 // againIn is the delay in seconds until a caller that was refused for now may ask again. An instance looks for a
 // lost database about as often, and waits and streams go on for as long.
 const againIn = "5"
@@ -44,17 +52,18 @@ func (p *Problem) GetHeaders() http.Header {
 var plainPage = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-{{if lt .Status 300}}<meta http-equiv="refresh" content="0;url={{.Root}}/">{{end}}
+{{with .To}}<meta http-equiv="refresh" content="0;url={{$.Root}}{{.}}">{{end}}
 <title>{{.Title}} · bellhop</title><link rel="stylesheet" href="{{.Root}}/static/style.css"></head>
 <body><main id="main"><h1>{{.Title}}</h1><p>{{.Detail}}</p>
 {{with .Next}}<p><code>{{.}}</code></p>{{end}}<p><a href="{{.Root}}/">Overview</a></p></main></body></html>
 `))
 
-func sayPlainly(w http.ResponseWriter, r *http.Request, p Problem) {
+// sayPlainly answers with a page, and leads to a path of this site at once where one is named.
+func sayPlainly(w http.ResponseWriter, r *http.Request, p Problem, to string) {
 	_ = plainPage.Execute(w, struct { // the client may have gone
 		Problem
-		Root string
-	}{p, Link(r.Context(), "")})
+		Root, To string
+	}{p, Link(r.Context(), ""), to})
 }
 
 // Under is the problem for the client of this context's request: the paths of the API in what to type next are
@@ -78,7 +87,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, p Problem) {
 		if strings.Contains(r.Header.Get("Accept"), "text/html") {
 			h.Set("Content-Type", "text/html; charset=utf-8")
 			w.WriteHeader(p.Status)
-			sayPlainly(w, r, p)
+			sayPlainly(w, r, p, "")
 			return
 		}
 		text := p.Detail

@@ -17,7 +17,12 @@ import (
 type Sessions interface {
 	// Enter makes a session of a one-time link, once.
 	Enter(ctx context.Context, link, session [sha256.Size]byte) (login, role string, ok bool, err error)
-	Session(ctx context.Context, session [sha256.Size]byte) (login, role string, ok bool, err error)
+	// Admit makes a session for a person; ok false: this attempt, by its digest, has made one already.
+	Admit(
+		ctx context.Context, session, attempt [sha256.Size]byte, name, role string, lasts time.Duration,
+	) (ok bool, err error)
+	// Session gives the login of a session, or the person that the provider has identified.
+	Session(ctx context.Context, session [sha256.Size]byte) (name, role string, person, ok bool, err error)
 	Leave(ctx context.Context, session [sha256.Size]byte) error
 }
 
@@ -80,19 +85,14 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		Refuse(w, r, *problem)
 		return
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookie, Value: secret, Path: cookiePath(r), HttpOnly: true,
-		SameSite: http.SameSiteStrictMode, Secure: arrived(r.Context()).secure})
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	// No redirect: a cookie that is strict would not go with one that another site's link began.
-	sayPlainly(w, r, Problem{Title: "Signed in", Status: http.StatusOK, Detail: "The overview comes now."})
+	s.welcome(w, r, secret, "/")
 }
 
 // enter spends the link, and gives the secret of the session that it makes.
 func (s *Server) enter(r *http.Request) (secret string, problem *Problem) {
 	in := s.rooms.Load()
 	if in == nil {
-		return "", &Problem{Status: http.StatusServiceUnavailable, Code: "starting",
-			Detail: "the instance is still starting", Next: "bellhop ui"}
+		return "", &starting
 	}
 	secret = rand.Text()
 	login, role, ok, err := in.sessions.Enter(
@@ -102,8 +102,7 @@ func (s *Server) enter(r *http.Request) (secret string, problem *Problem) {
 	)
 	switch {
 	case err != nil:
-		return "", &Problem{Status: http.StatusServiceUnavailable, Code: "no_database",
-			Detail: "the database did not answer", Next: "bellhop doctor"}
+		return "", &noDatabase
 	case !ok:
 		return "", &Problem{Status: http.StatusForbidden, Code: "old_link",
 			Detail: "this link was used already, or is too old", Next: "bellhop ui   makes another"}
@@ -127,21 +126,18 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 		s.known.forget(digest)
 		if in := s.rooms.Load(); in != nil {
 			if err := in.sessions.Leave(r.Context(), digest); err != nil {
-				Refuse(
-					w,
-					r,
-					Problem{
-						Status: http.StatusServiceUnavailable,
-						Code:   "no_database",
-						Detail: "the database did not answer",
-						Next:   "bellhop doctor",
-					},
-				)
+				Refuse(w, r, noDatabase)
 				return
 			}
 		}
 	}
 	forgetCookie(w, r)
+	if s.people != nil { // the overview would sign in again
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		sayPlainly(w, r, Problem{Title: "Signed out", Status: http.StatusOK,
+			Detail: "This browser is signed out here. At the provider it may still be signed in."}, "")
+		return
+	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
@@ -168,23 +164,21 @@ func (s *Server) signedIn(w http.ResponseWriter, r *http.Request) (Identity, *Pr
 	if who, is := s.known.get(digest, now); is {
 		return who, nil
 	}
-	login, role, ok, err := in.sessions.Session(r.Context(), digest)
+	name, role, person, ok, err := in.sessions.Session(r.Context(), digest)
 	switch {
 	case err != nil:
-		return Identity{}, &Problem{
-			Status: http.StatusServiceUnavailable,
-			Code:   "no_database",
-			Detail: "the database did not answer",
-			Next:   "bellhop doctor",
-		}
-	case !ok:
+		return Identity{}, &noDatabase
+	case !ok, person && (s.people == nil || !s.people.Has(role)): // it has ended, or the configuration has changed
 		forgetCookie(w, r)
 		return Identity{}, nil
 	case role == "":
-		p := noRole(login)
+		p := noRole(name)
 		return Identity{}, &p
 	}
-	who := Identity{Name: login, Role: role, Via: "session", Form: formToken(c.Value)}
+	who := Identity{Name: name, Role: role, Via: "session", Form: formToken(c.Value)}
+	if person {
+		who.Via = "oidc"
+	}
 	s.known.put(digest, who, now)
 	return who, nil
 }

@@ -14,24 +14,33 @@ import (
 // shortest is how many characters a token needs: 16 random ones are beyond guessing.
 const shortest = 16
 
-// ReadToken reads the token that a file holds, with or without a line's end. Only the owner of the file may have
-// access: mode 0600 or less.
+// ReadToken reads the token that a file holds.
 func ReadToken(path string) (string, error) {
-	file, err := os.Open(path)
+	text, err := ReadSecret(path)
 	if err != nil {
 		return "", fmt.Errorf("token: %w", err)
+	}
+	return CheckToken(text)
+}
+
+// ReadSecret reads the line that a file holds, with or without its end. Only the owner of the file may have access:
+// mode 0600 or less.
+func ReadSecret(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
 	if err != nil {
-		return "", fmt.Errorf("token: %w", err)
+		return "", err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return "", fmt.Errorf("token: others may read %s (mode %04o): chmod 600 %[1]s", path, mode)
+		return "", fmt.Errorf("others may read %s (mode %04o): chmod 600 %[1]s", path, mode)
 	}
 	text := make([]byte, 4<<10)
-	n, _ := file.Read(text) // nothing to read is an empty token, which is refused
-	return CheckToken(strings.TrimRight(string(text[:n]), "\r\n"))
+	n, _ := file.Read(text) // nothing to read is an empty secret, which is refused
+	return strings.TrimRight(string(text[:n]), "\r\n"), nil
 }
 
 // CheckToken refuses what is no token: one that is short enough to guess, or

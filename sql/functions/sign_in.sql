@@ -45,7 +45,7 @@ as $$
     select signed_in.session, false, u.login, clock_timestamp() + interval '12 hours' from used u
   ), old as ( -- the newest twenty of a login stay
     delete from bellhop.sign_in s
-     where s.digest in (select x.digest from bellhop.sign_in x join used u on u.login = x.login where not x.link order by x.until desc offset 20)
+     where s.digest in (select x.digest from bellhop.sign_in x join used u on u.login = x.login where not x.link and x.role is null order by x.until desc offset 20)
   )
   select u.login, bellhop.role_for(u.login) from used u
 $$;
@@ -57,5 +57,34 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
   select s.login, bellhop.role_for(s.login) from bellhop.sign_in s
-   where s.digest = session_of.session and not s.link and s.until >= clock_timestamp()
+   where s.digest = session_of.session and not s.link and s.role is null and s.until >= clock_timestamp()
+$$;
+
+-- admitted: makes a session for a person that the provider has identified, for so many seconds. Returns false if this
+-- attempt (a digest of its state) has made a session before. A person has twenty sessions at most, the newest ones.
+-- Grant: scheduler
+create or replace function bellhop.admitted(session bytea, attempt bytea, person text, role text, seconds integer) returns boolean
+language sql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+  with old as (
+    delete from bellhop.sign_in s
+     where s.until < clock_timestamp()
+        or s.digest in (select x.digest from bellhop.sign_in x where x.login = admitted.person and not x.link and x.role is not null order by x.until desc offset 19)
+  ), made as (
+    insert into bellhop.sign_in (digest, link, login, role, attempt, until)
+    values (admitted.session, false, admitted.person, admitted.role, admitted.attempt, clock_timestamp() + admitted.seconds * interval '1 s')
+    on conflict do nothing returning 1
+  )
+  select exists (select from made)
+$$;
+
+-- person_of: the person of a session, and the role that the person's groups had when it began.
+-- Grant: scheduler
+create or replace function bellhop.person_of(session bytea) returns table (person text, role text)
+language sql stable
+set search_path = pg_catalog, pg_temp
+as $$
+  select s.login, s.role from bellhop.sign_in s
+   where s.digest = person_of.session and not s.link and s.role is not null and s.until >= clock_timestamp()
 $$;

@@ -315,6 +315,11 @@ select bellhop.sensor_failing($1, $2, $3)
 -- How many messages a sensor, $2, of instance $1 has not read yet: $3. Guard: the instance has it. Index: the primary keys.
 select bellhop.sensor_lag($1, $2, $3)
 
+-- name: web_admit
+-- Makes a session ($1) of an attempt ($2) for a person ($3) under a role ($4), for $5 seconds; session and attempt are
+-- digests. Guard: the attempt has made none. Index: the primary key of sign_in; sign_in_attempt_key; sign_in_login.
+select bellhop.admitted($1::bytea, $2::bytea, $3::text, $4::text, $5::integer)
+
 -- name: web_enter
 -- Makes a session ($2) of a link ($1); both are digests. Guard: the link is there, and goes with it. Index: the primary key of sign_in.
 select login, role from bellhop.signed_in($1::bytea, $2::bytea)
@@ -324,8 +329,10 @@ select login, role from bellhop.signed_in($1::bytea, $2::bytea)
 select bellhop.is_reader()
 
 -- name: web_session
--- The login of a session; $1 its digest. Index: the primary key of sign_in.
-select login, role from bellhop.session_of($1::bytea)
+-- The login or the person of a session; $1 its digest. Index: the primary key of sign_in.
+select s.login as name, coalesce(s.role, '') as role, false as person from bellhop.session_of($1::bytea) s
+ union all
+select p.person, p.role, true from bellhop.person_of($1::bytea) p
 
 -- name: promises_settle
 -- Decides the open promises whose jobs have ended or are late, and gives them. Index: those of bellhop.promises_settle.

@@ -2,7 +2,9 @@ package store
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"testing"
+	"time"
 
 	"bellhop/sql/view"
 )
@@ -28,7 +30,7 @@ func TestSessions_LastForAsLongAsTheyMay(t *testing.T) {
 	}
 	signedIn := func(session string) bool {
 		t.Helper()
-		_, _, ok, err := visitors.Session(t.Context(), sha256.Sum256([]byte(session)))
+		_, _, _, ok, err := visitors.Session(t.Context(), sha256.Sum256([]byte(session)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,5 +60,63 @@ func TestSessions_LastForAsLongAsTheyMay(t *testing.T) {
 	}
 	if passes("2 min 1 s"); signedIn("mine") {
 		t.Error("a session goes on after twelve hours")
+	}
+}
+
+// A person's session has the role that it began with, and ends when it is to. An attempt makes one session, and a
+// person has twenty at most. Neither is taken for a database login's.
+func TestSessions_OfPeople(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	visitors, err := view.NewVisitors(e.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(visitors.Close)
+	admit := func(session, attempt string) bool {
+		t.Helper()
+		ok, err := visitors.Admit(t.Context(), sha256.Sum256([]byte(session)), sha256.Sum256([]byte(attempt)),
+			"ann@example.org", "bellhop_reader", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	is := func(session string) string {
+		t.Helper()
+		name, role, person, ok, err := visitors.Session(t.Context(), sha256.Sum256([]byte(session)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(name, " ", role, " ", person, " ", ok)
+	}
+	const hers, none = "ann@example.org bellhop_reader true true", "  false false"
+	if !admit("first", "attempt") || is("first") != hers {
+		t.Errorf("her session is %q", is("first"))
+	}
+	if admit("second", "attempt") || is("second") != none {
+		t.Errorf("an attempt makes two sessions: %q", is("second"))
+	}
+	link := sha256.Sum256([]byte("first"))
+	if _, _, ok, err := visitors.Enter(t.Context(), link, sha256.Sum256([]byte("x"))); ok || err != nil {
+		t.Errorf("a session is taken for a link: %v", err)
+	}
+	e.exec("update bellhop.sign_in set until = until - interval '3599 s'")
+	if is("first") != hers {
+		t.Errorf("a second before its end it is %q", is("first"))
+	}
+	e.exec("update bellhop.sign_in set until = until - interval '1 s'")
+	if is("first") != none {
+		t.Errorf("after its end it is %q", is("first"))
+	}
+	for i := range 25 {
+		admit(fmt.Sprint("s", i), fmt.Sprint("a", i))
+		e.exec("update bellhop.sign_in set until = until - interval '1 s'")
+	}
+	if n := e.one("(select count(*) from bellhop.sign_in)"); n != "20" {
+		t.Errorf("she has %s sessions", n)
+	}
+	if is("s4") != none || is("s5") != hers || is("s24") != hers {
+		t.Errorf("%q, %q, %q", is("s4"), is("s5"), is("s24"))
 	}
 }

@@ -152,33 +152,49 @@ func roleRefused(role string, err error) error {
 var (
 	webEnterSQL   = sql.Query("web_enter")
 	webSessionSQL = sql.Query("web_session")
+	webAdmitSQL   = sql.Query("web_admit")
 	webLeaveSQL   = sql.Query("web_leave")
 	webRolesSQL   = sql.Query("web_roles")
 	lookSignInSQL = sql.Query("look_sign_in")
 )
 
+// Session gives the login of a session, by its digest, or the person that the provider has identified, and the role of
+// its requests (empty: none that there is).
+func (v *Visitors) Session(
+	ctx context.Context, session [sha256.Size]byte,
+) (name, role string, person, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readPatience)
+	defer cancel()
+	type row struct {
+		Name, Role string
+		Person     bool
+	}
+	of, ok, err := first(collect[row](ctx, v.pool, "look for the session", webSessionSQL, session[:]))
+	return of.Name, of.Role, of.Person, ok, err
+}
+
+// Admit makes a session for a person; ok false: this attempt, by its digest, has made one before.
+func (v *Visitors) Admit(
+	ctx context.Context, session, attempt [sha256.Size]byte, name, role string, lasts time.Duration,
+) (ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readPatience)
+	defer cancel()
+	return value[bool](ctx, v.pool, "make a session", webAdmitSQL, session[:], attempt[:], name, role,
+		int(lasts.Seconds()))
+}
+
 // Enter makes a session of a one-time link, both by their digests, and tells
 // whose it is and under which role it is answered (empty: none that there is).
 func (v *Visitors) Enter(
-	ctx context.Context,
-	link, session [sha256.Size]byte,
+	ctx context.Context, link, session [sha256.Size]byte,
 ) (login, role string, ok bool, err error) {
-	return v.signed(ctx, webEnterSQL, link[:], session[:])
-}
-
-// Session tells the same of a session.
-func (v *Visitors) Session(ctx context.Context, session [sha256.Size]byte) (login, role string, ok bool, err error) {
-	return v.signed(ctx, webSessionSQL, session[:])
-}
-
-func (v *Visitors) signed(ctx context.Context, text string, args ...any) (login, role string, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readPatience)
 	defer cancel()
 	type row struct {
 		Login string
 		Role  *string
 	}
-	rows, err := collect[row](ctx, v.pool, "look for the session", text, args...)
+	rows, err := collect[row](ctx, v.pool, "look for the session", webEnterSQL, link[:], session[:])
 	if err != nil || len(rows) == 0 {
 		return "", "", false, err
 	}

@@ -15,9 +15,9 @@ import (
 
 // Self is the caller, as this API sees it.
 type Self struct {
-	Name    string `json:"name"    doc:"Name of the token, or of the signed-in login; empty: none"`
+	Name    string `json:"name"    doc:"Name of the token, or of the signed-in login or person; empty: none"`
 	Role    string `json:"role"    doc:"Role of PostgreSQL: all statements run under it"`
-	Via     string `json:"via"                                                                            enum:"loopback,token,session"`
+	Via     string `json:"via"                                                                            enum:"loopback,token,session,oidc"`
 	Version string `json:"version" doc:"Version of the program that answers"`
 }
 

@@ -59,10 +59,7 @@ func (d *doctor) checkLogins(ctx context.Context, s *cli.Session) error {
 
 // checkAnswers looks whether the scheduler's login may answer for the roles of callers over HTTP.
 func (d *doctor) checkAnswers(ctx context.Context, s *cli.Session, own view.LoginRow) error {
-	roles := []string{"bellhop_reader", "bellhop_operator"}
-	for _, t := range d.config.Tokens {
-		roles = append(roles, t.Role)
-	}
+	roles := append([]string{"bellhop_reader", "bellhop_operator"}, d.config.CallerRoles()...)
 	missing, err := s.NotMine(ctx, roles)
 	if err != nil {
 		return err

@@ -52,7 +52,11 @@ func serveOnce(ctx context.Context, a *cli.App, s Config, program string) error 
 	if s.stdin {
 		return serveStdin(ctx, a, o.c, s, o.signals, o.log)
 	}
-	site, err := s.site(o.c, tokens, o.health, o.counts, o.log)
+	people, err := o.people()
+	if err != nil {
+		return err
+	}
+	site, err := s.site(o.c, tokens, people, o.health, o.counts, o.log)
 	if err != nil {
 		return err
 	}

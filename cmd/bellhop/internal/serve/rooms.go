@@ -65,10 +65,7 @@ func openRooms(
 func tellRoles(visitors *view.Visitors, c config.Config, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	roles := []string{web.Reader}
-	for _, t := range c.Tokens {
-		roles = append(roles, t.Role)
-	}
+	roles := append([]string{web.Reader}, c.CallerRoles()...)
 	missing, err := visitors.NotMine(ctx, roles)
 	for _, m := range missing {
 		next := "grant " + cli.Quoted(m.Role) + " to the scheduler's login; bellhop doctor shows the line"

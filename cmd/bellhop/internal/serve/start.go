@@ -29,13 +29,13 @@ import (
 // serve; the default one gives way to a free port, since a second instance on
 // this machine is no mistake.
 func (s Config) site(
-	c config.Config, tokens []web.Token, ready web.Health, counts func() http.Handler, log *slog.Logger,
+	c config.Config, tokens []web.Token, people web.People, ready web.Health, counts func() http.Handler, log *slog.Logger,
 ) (*web.Server, error) {
 	address := cmp.Or(s.listen, s.Listen, c.Listen)
 	if _, err := net.ResolveTCPAddr("tcp", address); err != nil {
 		return nil, cli.Usage("serve", fmt.Sprintf("--listen %q is not a valid address: %s", address, err), "bellhop serve --listen 127.0.0.1:8470")
 	}
-	of := web.Config{Listen: address, Hosts: c.AllowedHosts, Tokens: tokens, Ready: ready, Counts: counts,
+	of := web.Config{Listen: address, Hosts: c.AllowedHosts, Tokens: tokens, People: people, Ready: ready, Counts: counts,
 		Behind: web.Behind{Prefix: c.Web.Prefix, Proxies: c.Web.TrustedProxies}}
 	site, err := web.Listen(of)
 	taken := errors.Is(err, syscall.EADDRINUSE)
