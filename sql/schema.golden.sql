@@ -96,6 +96,18 @@ table bellhop.awaits (
   counted boolean not null default false
 );
 
+table bellhop.change (
+  id bigint not null generated always as identity,
+  at timestamp with time zone not null default clock_timestamp(),
+  by text not null,
+  via text not null,
+  role text not null,
+  verb text not null,
+  thing text not null,
+  name text,
+  result text
+);
+
 unlogged table bellhop.child (
   instance bigint not null,
   host text not null,
@@ -1029,6 +1041,7 @@ alter table bellhop.attachment add constraint attachment_type_or_cmd CHECK (((ty
 alter table bellhop.attachment add constraint attachment_workdir CHECK ((workdir ~~ '/%'::text));
 alter table bellhop.attempt_past add constraint attempt_past_pkey PRIMARY KEY (job, attempt, fence);
 alter table bellhop.awaits add constraint awaits_pkey PRIMARY KEY (job);
+alter table bellhop.change add constraint change_pkey PRIMARY KEY (id);
 alter table bellhop.child add constraint child_pkey PRIMARY KEY (instance, host, name);
 alter table bellhop.deadline add constraint deadline_pkey PRIMARY KEY (job);
 alter table bellhop.dependency add constraint dependency_not_itself CHECK ((job <> needs));
@@ -1126,6 +1139,8 @@ CREATE UNIQUE INDEX attachment_name ON bellhop.attachment USING btree (name) WHE
 CREATE UNIQUE INDEX attachment_table ON bellhop.attachment USING btree (rel, dispatch_column) WHERE (detached_at IS NULL);
 CREATE INDEX awaits_event ON bellhop.awaits USING btree (event) WHERE waits;
 CREATE INDEX awaits_uncounted ON bellhop.awaits USING btree (job) WHERE (NOT counted);
+CREATE INDEX change_by ON bellhop.change USING btree (by, id);
+CREATE INDEX change_of ON bellhop.change USING btree (thing, name, id);
 CREATE INDEX deadline_at ON bellhop.deadline USING btree (at);
 CREATE INDEX dependency_needs ON bellhop.dependency USING btree (needs);
 CREATE INDEX dependency_open ON bellhop.dependency USING btree (needs) WHERE (NOT met);
@@ -1190,6 +1205,8 @@ CREATE TRIGGER _200_place AFTER INSERT ON bellhop.jobqueue FOR EACH ROW WHEN ((n
 CREATE TRIGGER _300_all_jobs_gone AFTER TRUNCATE ON bellhop.jobqueue FOR EACH STATEMENT EXECUTE FUNCTION bellhop.all_jobs_gone();
 CREATE TRIGGER _300_jobs_gone AFTER DELETE ON bellhop.jobqueue REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION bellhop.jobs_gone();
 CREATE TRIGGER _800_share_came AFTER INSERT OR UPDATE OF state, held, unmet, run_at, locks, share, type, run_on, priority ON bellhop.jobqueue FOR EACH ROW WHEN (((new.share IS NOT NULL) AND (new.state = 'ready'::text) AND (NOT new.held) AND (new.locks IS NULL) AND (new.unmet IS NULL))) EXECUTE FUNCTION bellhop.share_came();
+CREATE TRIGGER _900_changed AFTER INSERT OR UPDATE OF pool, detached_at ON bellhop.attachment FOR EACH ROW EXECUTE FUNCTION bellhop.changed_row();
+CREATE TRIGGER _900_changed_types AFTER INSERT OR DELETE OR UPDATE ON bellhop.worker_type FOR EACH ROW EXECUTE FUNCTION bellhop.changed_row();
 CREATE TRIGGER _900_ring AFTER INSERT ON bellhop.jobqueue FOR EACH STATEMENT WHEN ((NOT pg_try_advisory_xact_lock_shared('7090192401229115393'::bigint))) EXECUTE FUNCTION bellhop.ring();
 
 CREATE OR REPLACE FUNCTION bellhop.able(sensor jsonb)
@@ -1203,15 +1220,7 @@ CREATE OR REPLACE FUNCTION bellhop.actor()
  LANGUAGE sql
  STABLE PARALLEL SAFE
 BEGIN ATOMIC
- SELECT
-         CASE
-             WHEN (pg_has_role(SESSION_USER, ( SELECT c.relowner
-                FROM pg_class c
-               WHERE (c.oid = ('bellhop.jobqueue'::regclass)::oid)), 'member'::text) OR ( SELECT pg_has_role(SESSION_USER, r.oid, 'member'::text) AS pg_has_role
-                FROM pg_roles r
-               WHERE (r.rolname = 'bellhop_scheduler'::name))) THEN (COALESCE(NULLIF(current_setting('bellhop.actor'::text, true), ''::text), (SESSION_USER)::text))::name
-             ELSE SESSION_USER
-         END AS "session_user";
+ SELECT COALESCE(bellhop.believed('bellhop.actor'::text), (SESSION_USER)::text) AS "coalesce";
 END;
 
 CREATE OR REPLACE FUNCTION bellhop.admitted(session bytea, attempt bytea, person text, role text, seconds integer)
@@ -1323,6 +1332,12 @@ CREATE OR REPLACE FUNCTION bellhop.batch_count(id bigint, OUT jobs bigint, OUT w
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.believed(setting text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.below(ids bigint[], most integer)
  RETURNS TABLE(id bigint, key text, type text, state text, becomes text, among bigint)
  LANGUAGE sql
@@ -1359,6 +1374,11 @@ CREATE OR REPLACE FUNCTION bellhop.cancel(id bigint, now boolean DEFAULT false)
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.cancel_job(id bigint, now boolean DEFAULT false, OUT was text, OUT now_is text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.carry_out(statements text[], their_path text)
  RETURNS void
  LANGUAGE plpgsql
@@ -1374,6 +1394,22 @@ CREATE OR REPLACE FUNCTION bellhop.chain(id bigint)
  RETURNS text
  LANGUAGE sql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.changed(verb text, thing text, name text, result text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.changed_job(verb text, id bigint, was text, now_is text, more text DEFAULT NULL::text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.changed_row()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.child_keys()
@@ -1512,6 +1548,11 @@ CREATE OR REPLACE FUNCTION bellhop.edit(id bigint, priority integer DEFAULT NULL
  RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.edit_job(id bigint, priority integer DEFAULT NULL::integer, priority_name text DEFAULT NULL::text, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, args text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, timeout interval DEFAULT NULL::interval, hold boolean DEFAULT NULL::boolean, not_after timestamp with time zone DEFAULT NULL::timestamp with time zone, run_on text DEFAULT NULL::text, vars jsonb DEFAULT NULL::jsonb, msq text DEFAULT NULL::text, on_failure text DEFAULT NULL::text, OUT was_in text, OUT now_is text)
+ RETURNS record
+ LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.edit_version(id bigint)
@@ -2299,6 +2340,11 @@ CREATE OR REPLACE FUNCTION bellhop.pause_after(type text, attempt integer, jitte
  LANGUAGE sql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.pause_type(type text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.person_of(session bytea)
  RETURNS TABLE(person text, role text)
  LANGUAGE sql
@@ -2460,6 +2506,11 @@ CREATE OR REPLACE FUNCTION bellhop.release_dependents(ids bigint[], told boolean
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off';
 
+CREATE OR REPLACE FUNCTION bellhop.release_job(id bigint, OUT was text, OUT now_is text)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.renew(job bigint, fence bigint, lease interval DEFAULT '00:01:00'::interval, progress real DEFAULT NULL::real, progress_text text DEFAULT NULL::text, OUT until timestamp with time zone, OUT cancel boolean)
  RETURNS record
  LANGUAGE plpgsql
@@ -2513,6 +2564,16 @@ CREATE OR REPLACE FUNCTION bellhop.resume(type text DEFAULT NULL::text)
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.resume_type(type text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.retain_changes(age bigint, most bigint)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.retain_events(age bigint, most integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -2564,6 +2625,11 @@ CREATE OR REPLACE FUNCTION bellhop.retry_from(id bigint, step text)
  RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.retry_job(id bigint, OUT was_in text, OUT now_is text)
+ RETURNS record
+ LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.ring()

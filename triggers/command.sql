@@ -19,6 +19,7 @@ begin
     raise check_violation using message = 'a command has args, and neither msq nor run_on',
       hint = 'Write the command into args, such as ''pause license'' or ''shutdown big1''.';
   end if;
+  perform bellhop.changed('command', 'job', new.id::text, left(new.args, 200));
   perform pg_notify('bellhop_due', '');
   return null;
 end

@@ -39,5 +39,8 @@ func As(ctx context.Context, who Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, who)
 }
 
-// Actor is the name of the caller of this context's request; empty: not given.
-func Actor(ctx context.Context) string { return CallerOf(ctx).Name }
+// Actor is the name of the caller of this context's request (empty: not given), and how it was identified.
+func Actor(ctx context.Context) (name, via string) {
+	who := CallerOf(ctx)
+	return who.Name, who.Via
+}

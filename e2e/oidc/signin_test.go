@@ -108,6 +108,8 @@ func rights(t *testing.T, i *program, _ *provider) {
 	has(t, pause(reader, form[1]), http.StatusForbidden)
 	has(t, pause(operator, "none"), http.StatusForbidden, "form")
 	has(t, pause(operator, form[1]), http.StatusOK)
+	has(t, operator.open(i.at+"/changes?by=ann@example.org"), http.StatusOK, "<b>pause</b>", "type thumb",
+		"ann@example.org <small>person, as bellhop_operator")
 	has(t, operator.send(i.at+"/logout", url.Values{"form_token": {form[1]}}), http.StatusOK, "Signed out")
 	if asked := operator.open(i.at + "/"); asked.at.Hostname() != "localhost" {
 		t.Errorf("the session goes on: %s", asked.at)

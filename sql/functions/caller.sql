@@ -9,16 +9,29 @@ begin atomic
   select case when pg_catalog.current_setting('role') = 'none' then session_user else pg_catalog.current_setting('role')::name end;
 end;
 
--- actor: the name under which an order is kept: the login, or the value of the setting bellhop.actor. Any login may set
--- that. It is believed only from a login that schedules, since the pages and the API of such a login have checked their
--- user. It permits nothing: permissions go by the caller.
+-- believed: a setting of this session, which any login may set. It is believed only from a login that schedules, since
+-- the pages and the API of such a login have identified their caller. NULL: from another, or nothing.
+-- Grant: submitter reader operator scheduler
+create or replace function bellhop.believed(setting text) returns text
+language plpgsql stable parallel safe -- whose plan is kept: this is asked for each change
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if pg_has_role(session_user, (select c.relowner from pg_class c where c.oid = 'bellhop.jobqueue'::regclass), 'member')
+     or (select pg_has_role(session_user, r.oid, 'member') from pg_roles r where r.rolname = 'bellhop_scheduler') then
+    return nullif(current_setting(setting, true), '');
+  end if;
+  return null;
+end
+$$;
+
+-- actor: the name under which a change is kept: the login, or the caller that the pages or the API have identified. It
+-- permits nothing: permissions go by the caller.
 -- Grant: submitter reader operator scheduler
 create or replace function bellhop.actor() returns text
 language sql stable parallel safe
 begin atomic
-  select case when pg_catalog.pg_has_role(session_user, (select c.relowner from pg_catalog.pg_class c where c.oid = 'bellhop.jobqueue'::regclass), 'member')
-                or (select pg_catalog.pg_has_role(session_user, r.oid, 'member') from pg_catalog.pg_roles r where r.rolname = 'bellhop_scheduler')
-              then coalesce(nullif(pg_catalog.current_setting('bellhop.actor', true), ''), session_user) else session_user end;
+  select coalesce(bellhop.believed('bellhop.actor'), session_user);
 end;
 
 -- is_operator: whether the caller may do what operators may: the schema's owner, and members of bellhop_operator.

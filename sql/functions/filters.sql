@@ -105,7 +105,7 @@ begin
       else
         insert into bellhop.filter as f (id, priority, watermark, predicates, action, reason, created_by)
         values (given, coalesce(filter_write.priority, 0), coalesce((select max(j.id) from bellhop.jobqueue j), 0), coalesce(filter_write.predicates, '[]'),
-                filter_write.action, coalesce(filter_write.reason, ''), bellhop.caller())
+                filter_write.action, coalesce(filter_write.reason, ''), bellhop.actor())
         on conflict (id) do update
            set priority = excluded.priority, watermark = excluded.watermark, predicates = excluded.predicates, action = excluded.action,
                reason = excluded.reason, created_at = clock_timestamp(), created_by = excluded.created_by;
@@ -218,9 +218,13 @@ create or replace function bellhop.filter_add(action text, predicates jsonb defa
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  given text;
 begin
   perform bellhop.filter_may(), bellhop.filter_check(filter_add.action, filter_add.predicates, filter_add.reason);
-  return bellhop.filter_write(null, filter_add.action, filter_add.predicates, filter_add.priority, filter_add.reason);
+  given := bellhop.filter_write(null, filter_add.action, filter_add.predicates, filter_add.priority, filter_add.reason);
+  perform bellhop.changed('filter add', 'filter', given, left(filter_add.action, 200));
+  return given;
 end
 $$;
 
@@ -230,12 +234,16 @@ create or replace function bellhop.filter_replace(id text, action text, predicat
 language plpgsql volatile security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  given text;
 begin
   if filter_replace.id is null then
     raise null_value_not_allowed using message = 'which filter? Its id is null';
   end if;
   perform bellhop.filter_may(), bellhop.filter_check(filter_replace.action, filter_replace.predicates, filter_replace.reason);
-  return bellhop.filter_write(filter_replace.id, filter_replace.action, filter_replace.predicates, filter_replace.priority, filter_replace.reason);
+  given := bellhop.filter_write(filter_replace.id, filter_replace.action, filter_replace.predicates, filter_replace.priority, filter_replace.reason);
+  perform bellhop.changed('filter replace', 'filter', given, left(filter_replace.action, 200));
+  return given;
 end
 $$;
 
@@ -247,6 +255,10 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform bellhop.filter_may();
-  return filter_delete.id is not null and bellhop.filter_write(filter_delete.id, null, null, null, null) is not null;
+  if filter_delete.id is null or bellhop.filter_write(filter_delete.id, null, null, null, null) is null then
+    return false;
+  end if;
+  perform bellhop.changed('filter delete', 'filter', filter_delete.id, 'deleted');
+  return true;
 end
 $$;

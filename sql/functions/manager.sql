@@ -17,7 +17,7 @@ begin
     if called <> '' and not exists (select from bellhop.instance i where i.name = called and i.state = 'live') then
       raise undefined_object using message = format('there is no instance %s', called), hint = 'bellhop instances';
     end if;
-    insert into bellhop.manager_stop (name, by) values (called, bellhop.caller()) on conflict do nothing;
+    insert into bellhop.manager_stop (name, by) values (called, bellhop.actor()) on conflict do nothing;
   elsif called = '' then
     delete from bellhop.manager_stop;
   elsif exists (select from bellhop.manager_stop m where m.name = '') then
@@ -31,6 +31,7 @@ begin
       raise undefined_object using message = format('there is no instance %s', called), hint = 'bellhop instances';
     end if;
   end if;
+  perform bellhop.changed('manager ' || what, 'instance', nullif(called, ''), null);
   perform pg_notify('bellhop_due', '');
   return (select count(*) from bellhop.instance i where i.state = 'live' and bellhop.starts_workflows(i.id));
 end

@@ -107,8 +107,9 @@ begin
   insert into bellhop.notice_rule (project, prefix, statuses, mail, webhook, command, unless_success_within, active, changed_by)
   values (coalesce(notice_rule_add.project, ''), coalesce(notice_rule_add.prefix, ''), notice_rule_add.statuses, coalesce(notice_rule_add.mail, '{}'),
           nullif(notice_rule_add.webhook, ''), coalesce(notice_rule_add.command, '{}'), notice_rule_add.unless_success_within,
-          coalesce(notice_rule_add.active, true), bellhop.caller())
+          coalesce(notice_rule_add.active, true), bellhop.actor())
   returning notice_rule.id into made;
+  perform bellhop.changed('rule', 'rule', made::text, array_to_string(notice_rule_add.statuses, ', '));
   return made;
 end
 $$;
@@ -140,9 +141,13 @@ begin
          mail = coalesce(notice_rule_change.mail, '{}'), webhook = nullif(notice_rule_change.webhook, ''),
          command = coalesce(notice_rule_change.command, '{}'), unless_success_within = notice_rule_change.unless_success_within,
          active = coalesce(notice_rule_change.active, r.active), version = r.version + 1,
-         changed_at = clock_timestamp(), changed_by = bellhop.caller()
+         changed_at = clock_timestamp(), changed_by = bellhop.actor()
    where r.id = notice_rule_change.id;
-  return found;
+  if o.id is null then
+    return false;
+  end if;
+  perform bellhop.changed('rule edit', 'rule', o.id::text, format('version %s', o.version + 1));
+  return true;
 end
 $$;
 
@@ -155,7 +160,11 @@ as $$
 begin
   perform bellhop.refuse_but_operators('change notification rules');
   delete from bellhop.notice_rule r where r.id = notice_rule_delete.id;
-  return found;
+  if not found then
+    return false;
+  end if;
+  perform bellhop.changed('unrule', 'rule', notice_rule_delete.id::text, 'deleted');
+  return true;
 end
 $$;
 
@@ -178,7 +187,7 @@ begin
   delete from bellhop.notice_gone g using bellhop.notice_rule r where r.id = notice_rule_test.id and g.target = r.webhook;
   with sent as (
     insert into bellhop.notice (run, workflow, project, state, reason, ended_at, channel, target, needs, until)
-    select 0, format('test of rule %s', r.id), r.project, 'test', format('asked for by %s', bellhop.caller()), clock_timestamp(),
+    select 0, format('test of rule %s', r.id), r.project, 'test', format('asked for by %s', bellhop.actor()), clock_timestamp(),
            l.channel, l.target, l.needs, clock_timestamp() + interval '1 h'
       from bellhop.notice_rule r
      cross join lateral (
@@ -190,6 +199,7 @@ begin
     returning notice.id
   )
   select array_agg(s.id order by s.id) into made from sent s;
+  perform bellhop.changed('ruletest', 'rule', notice_rule_test.id::text, format('%s messages', cardinality(made)));
   perform pg_notify('bellhop_due', '');
   return made;
 end

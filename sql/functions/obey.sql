@@ -57,11 +57,11 @@ begin
         end if;
       end if;
     elsif words[1] = 'pause' and cardinality(words) <= 2 then
-      perform bellhop.pause(words[2]);
+      perform bellhop.pause_type(words[2]);
     elsif words[1] = 'resume' and cardinality(words) <= 2 then
       if words[2] is not null and exists (select from bellhop.paused p where p.type = '') then
         wrong := 'everything is paused: say resume without a type first';
-      elsif not bellhop.resume(words[2]) then
+      elsif not bellhop.resume_type(words[2]) then
         done := 'nothing was paused';
       end if;
     else

@@ -118,6 +118,7 @@ begin
     hang := bellhop.dependents(array(select unnest(p.ids) from bellhop.operation_part p where p.operation = made), operation_plan.verb in ('cancel', 'kill'));
   end if;
   update bellhop.operation o set planned = n, by_state = counted, skipped = over, samples = few, dependents = hang where o.id = made;
+  perform bellhop.changed('plan', 'operation', made::text, format('%s of %s jobs', operation_plan.verb, n));
   return made;
 end
 $$;
@@ -137,6 +138,9 @@ begin
      set state = 'running', started_at = coalesce(o.started_at, clock_timestamp()), ended_at = null, planned_by = who, actor = bellhop.actor(), worked_at = null,
          not_before = case when o.verb = 'kill' then clock_timestamp() + interval '5 s' end
    where o.id = operation_start.id and o.state in ('planned', 'stopped');
+  if found then
+    perform bellhop.changed('start', 'operation', operation_start.id::text, 'running');
+  end if;
   return (select o.state from bellhop.operation o where o.id = operation_start.id);
 end
 $$;
@@ -153,6 +157,9 @@ begin
      set state = case when o.worked_at > clock_timestamp() - interval '15 s' then 'stopping' else 'stopped' end,
          ended_at = clock_timestamp()
    where o.id = operation_stop.id and o.state in ('planned', 'running', 'stopping');
+  if found then
+    perform bellhop.changed('stop', 'operation', operation_stop.id::text, o.state) from bellhop.operation o where o.id = operation_stop.id;
+  end if;
   return (select o.state from bellhop.operation o where o.id = operation_stop.id);
 end
 $$;
@@ -168,12 +175,12 @@ set lock_timeout = '50ms'
 as $$
 begin
   case o.verb
-    when 'cancel'   then perform bellhop.cancel(job);
-    when 'kill'     then perform bellhop.cancel(job, true);
-    when 'retry'    then perform bellhop.retry(job);
-    when 'release'  then perform bellhop.release(job);
-    when 'hold'     then perform bellhop.edit(job, hold => true);
-    when 'priority' then perform bellhop.edit(job, priority => o.priority::integer);
+    when 'cancel'   then perform bellhop.cancel_job(job);
+    when 'kill'     then perform bellhop.cancel_job(job, true);
+    when 'retry'    then perform bellhop.retry_job(job);
+    when 'release'  then perform bellhop.release_job(job);
+    when 'hold'     then perform bellhop.edit_job(job, hold => true);
+    when 'priority' then perform bellhop.edit_job(job, priority => o.priority::integer);
   end case;
   return null;
 exception
@@ -328,6 +335,7 @@ begin
     get diagnostics n = row_count;
   end if;
   update bellhop.operation x set state = 'undone', undone = n where x.id = o.id;
+  perform bellhop.changed('undo', 'operation', o.id::text, format('%s jobs as they were', n));
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
   return n;

@@ -46,6 +46,9 @@ begin
     end if;
     perform bellhop.runs_forgotten(runs);
   end if;
+  if ids <> '{}' then
+    perform bellhop.changed('prune', 'job', null, format('%s jobs deleted', cardinality(ids)));
+  end if;
 end
 $$;
 

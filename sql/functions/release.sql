@@ -6,17 +6,32 @@ create or replace function bellhop.release(id bigint) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
+declare
+  c record;
+begin
+  c := bellhop.release_job(release.id);
+  perform bellhop.changed_job('release', release.id, c.was, c.now_is);
+  return c.now_is;
+end
+$$;
+
+-- release_job: what release does, for functions that record their change as a whole. was: the state before.
+-- Grant: scheduler
+create or replace function bellhop.release_job(id bigint, out was text, out now_is text)
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
 #variable_conflict use_column
 declare
   freed  bigint[];
   needy  bigint[];
-  now_is text;
 begin
-  if not bellhop.refuse_others(release.id, 'release') then
-    return null;
+  if not bellhop.refuse_others(release_job.id, 'release') then
+    return;
   end if;
+  select j.state into was from bellhop.jobqueue j where j.id = release_job.id;
   with recursive way (id) as (
-    select release.id
+    select release_job.id
     union
     select d.job from way w join bellhop.dependency d on d.needs = w.id
   ), locked as materialized (
@@ -39,7 +54,6 @@ begin
     perform bellhop.kick();
     perform pg_notify('bellhop_due', '');
   end if;
-  select j.state into now_is from bellhop.jobqueue j where j.id = release.id;
-  return now_is;
+  select j.state into now_is from bellhop.jobqueue j where j.id = release_job.id;
 end
 $$;

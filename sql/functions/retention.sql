@@ -19,7 +19,8 @@ end
 $$;
 
 -- retention_goes_on: whether this instance still makes the pass; adds this many to the deleted ones. over: it has ended
--- its pass. Then emitted events of which no job has yet to hear are deleted, 30 days after they came.
+-- its pass. Then emitted events of which no job has yet to hear are deleted, 30 days after they came, and changes after
+-- 90 days: of these the newest million stays.
 -- Grant: scheduler
 create or replace function bellhop.retention_goes_on(me bigint, more bigint, over boolean) returns boolean
 language plpgsql volatile
@@ -32,6 +33,7 @@ begin
    where h.instance = me;
   if found and over then
     perform bellhop.retain_events(2592000000, 10000);
+    perform bellhop.retain_changes(7776000000, 1000000);
     return true;
   end if;
   return found;

@@ -113,7 +113,7 @@ begin
   while todo <> '{}' loop -- a job that is needed comes first
     next := array(select t from unnest(todo) t where not exists (select from bellhop.dependency d where d.job = t and d.needs = any (todo)) order by t);
     foreach one in array next loop
-      perform bellhop.retry(one);
+      perform bellhop.retry_job(one);
     end loop;
     exit when next = '{}';
     todo := array(select t from unnest(todo) t where t <> all (next));
@@ -134,20 +134,36 @@ create or replace function bellhop.retry(id bigint) returns text
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
+declare
+  c record;
+begin
+  c := bellhop.retry_job(retry.id);
+  perform bellhop.changed_job('retry', retry.id, c.was_in, c.now_is);
+  return c.now_is;
+end
+$$;
+
+-- retry_job: what retry does, for functions that record their change as a whole. was_in: the state before.
+-- Grant: scheduler
+create or replace function bellhop.retry_job(id bigint, out was_in text, out now_is text)
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
 #variable_conflict use_column
 declare
   was    bellhop.jobqueue;
   back   bigint[] := '{}';
-  now_is text;
 begin
-  if not bellhop.refuse_others(retry.id, 'retry') then
-    return null;
+  if not bellhop.refuse_others(retry_job.id, 'retry') then
+    return;
   end if;
-  perform bellhop.retry_attached(retry.id)
-    from bellhop.jobqueue j where j.id = retry.id and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined');
-  select * into was from bellhop.jobqueue j where j.id = retry.id for update;
+  perform bellhop.retry_attached(retry_job.id)
+    from bellhop.jobqueue j where j.id = retry_job.id and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined');
+  select * into was from bellhop.jobqueue j where j.id = retry_job.id for update;
+  was_in := was.state;
+  now_is := was.state;
   if was.state is null or was.state not in ('succeeded', 'failed', 'cancelled', 'quarantined') then
-    return was.state;
+    return;
   end if;
   if was.attempt > 0 and was.started_at is not null then
     insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, successes, spawned_at)
@@ -162,27 +178,26 @@ begin
          host = null, child = null, deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null, ended_as = null,
          items_total = null, items_done = null, items_failed = null, result = null, progress = null, progress_text = null,
          locks = coalesce(j.locks, case when j.type not in ('command', 'dummy') and exists (select from bellhop.filter) then '{}'::text[] end) -- the next pass asks them
-   where j.id = retry.id;
-  perform bellhop.unwanted_remote(retry.id);
+   where j.id = retry_job.id;
+  perform bellhop.unwanted_remote(retry_job.id);
   if was.stepped then
-    perform bellhop.forget_steps(retry.id, null);
+    perform bellhop.forget_steps(retry_job.id, null);
   end if;
-  if exists (select from bellhop.dependency d where d.job = retry.id and not d.met) then
-    update bellhop.dependency d set counted = false where d.job = retry.id and not d.met;
-    perform bellhop.ended(w.failed) from bellhop.resolve(array[retry.id], false) w;
+  if exists (select from bellhop.dependency d where d.job = retry_job.id and not d.met) then
+    update bellhop.dependency d set counted = false where d.job = retry_job.id and not d.met;
+    perform bellhop.ended(w.failed) from bellhop.resolve(array[retry_job.id], false) w;
     perform pg_notify('bellhop_due', '');
   end if;
   if was.ended_as = 'skipped' then
-    back := bellhop.passed_back(retry.id);
+    back := bellhop.passed_back(retry_job.id);
   end if;
   if was.state <> 'succeeded' then
-    perform bellhop.retry_along(retry.id);
+    perform bellhop.retry_along(retry_job.id);
   end if;
   if was.run is not null then
     perform bellhop.step_again(was.run, was.id || back);
   end if;
-  select j.state into now_is from bellhop.jobqueue j where j.id = retry.id;
+  select j.state into now_is from bellhop.jobqueue j where j.id = retry_job.id;
   perform bellhop.kick();
-  return now_is;
 end
 $$;

@@ -56,7 +56,7 @@ begin
       raise object_not_in_prerequisite_state using message = 'these jobs need one another';
     end if;
     foreach one in array next loop
-      perform bellhop.retry(one);
+      perform bellhop.retry_job(one);
     end loop;
     todo := array(select t from unnest(todo) t where t <> all (next));
   end loop;
@@ -67,6 +67,7 @@ begin
     perform bellhop.ended(w.failed) from bellhop.resolve(next, false) w;
     perform pg_notify('bellhop_due', '');
   end if;
+  perform bellhop.changed('behind', 'job', retry_behind.id::text, format('%s jobs to be tried again', n));
   return n;
 end
 $$;

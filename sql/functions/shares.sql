@@ -447,6 +447,7 @@ begin
   end if;
   insert into bellhop.share as s (type, name, weight) values (share_set.type, share_set.name, share_set.weight)
   on conflict (type, name) do update set weight = excluded.weight;
+  perform bellhop.changed('share set', 'type', share_set.type, format('weight %s of %s', share_set.weight, share_set.name));
 end
 $$;
 

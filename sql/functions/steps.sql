@@ -478,6 +478,7 @@ set search_path = pg_catalog, bellhop, pg_temp
 as $$
 declare
   is_at text;
+  c     record;
 begin
   if not bellhop.refuse_others(retry_from.id, 'retry') then
     return null;
@@ -489,7 +490,9 @@ begin
     raise invalid_parameter_value using message = format('job %s has kept no step %s', retry_from.id, retry_from.step),
       hint = format('It has: %s.', coalesce((select string_agg(s.name, ', ' order by s.at) from bellhop.saved_step s where s.job = retry_from.id), 'none'));
   end if;
-  return bellhop.retry(retry_from.id);
+  c := bellhop.retry_job(retry_from.id);
+  perform bellhop.changed_job('retry_from', retry_from.id, c.was_in, c.now_is);
+  return c.now_is;
 end
 $$;
 

@@ -358,8 +358,9 @@ begin
   if workflow_run.event is not null then
     v := bellhop.event_to_run(w.name, workflow_run.event);
   end if;
-  r := bellhop.make_run(w, v.event, v.slot, bellhop.caller(), coalesce(v.parameters, '{}') || workflow_run.parameters, null, workflow_run.steps);
+  r := bellhop.make_run(w, v.event, v.slot, bellhop.actor(), coalesce(v.parameters, '{}') || workflow_run.parameters, null, workflow_run.steps);
   update bellhop.event e set run = r where e.workflow = w.name and e.event = v.event;
+  perform bellhop.changed('run', 'workflow', w.name, 'run ' || r);
   return r;
 end
 $$;
@@ -473,10 +474,11 @@ begin
   -- In the order in which they were made: needed steps come first.
   for step in select j.id from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
                where d.job = r.last and j.state in ('failed', 'cancelled', 'quarantined') order by j.id loop
-    perform bellhop.retry(step);
+    perform bellhop.retry_job(step);
   end loop;
   select count(*) into n from bellhop.dependency d join bellhop.jobqueue j on j.id = d.needs
    where d.job = r.last and j.state not in ('succeeded', 'failed', 'cancelled', 'quarantined');
+  perform bellhop.changed('rerun', 'run', r.id::text, format('%s steps go on', n));
   return n;
 end
 $$;
@@ -502,7 +504,7 @@ begin
   -- It ends once more, also if it ended before ends were counted.
   update bellhop.run x set state = 'running', ended_at = null, reason = null, endings = greatest(x.endings, 1) where x.id = r.id and x.state in ('succeeded', 'failed', 'skipped');
   if exists (select from bellhop.jobqueue j where j.id = r.last and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')) then
-    perform bellhop.retry(r.last);
+    perform bellhop.retry_job(r.last);
   else
     perform from bellhop.jobqueue j where j.id = r.last for no key update;
     perform bellhop.resolve(array[r.last], false);

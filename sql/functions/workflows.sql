@@ -118,13 +118,15 @@ begin
     delete from bellhop.workflow w where w.name = workflow_write.name;
   else
     insert into bellhop.workflow as w (name, project, active, version, definition, changed_by)
-    values (workflow_write.name, coalesce(definition ->> 'project', ''), active, v, definition, bellhop.caller())
+    values (workflow_write.name, coalesce(definition ->> 'project', ''), active, v, definition, bellhop.actor())
     on conflict (name) do update
        set project = excluded.project, active = excluded.active, version = excluded.version, definition = excluded.definition,
            changed_at = clock_timestamp(), changed_by = excluded.changed_by;
   end if;
   insert into bellhop.workflow_past (workflow, version, what, active, definition, changed_by)
-  values (workflow_write.name, v, what, active, definition, bellhop.caller());
+  values (workflow_write.name, v, what, active, definition, bellhop.actor());
+  perform bellhop.changed(case what when 'activated' then 'activate' when 'deactivated' then 'deactivate' when 'deleted' then 'delete' else 'apply' end,
+                          'workflow', workflow_write.name, format('version %s, %s', v, what));
   if what = 'deleted' or not active or k is null then
     delete from bellhop.sensor s where s.workflow = workflow_write.name;
   elsif not coalesce(o.active, false) or o.definition -> 'sensor' is distinct from definition -> 'sensor' then

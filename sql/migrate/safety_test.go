@@ -55,7 +55,8 @@ func TestSafety_NoFunctionLooksWhereItsCallerSays(t *testing.T) {
 				t.Errorf("%s looks up %q without a schema", name, m[0])
 			}
 		}
-		if strings.Contains(body, "session_user") {
+		// What a session may say of itself goes by its login, whatever role it has SET.
+		if strings.Contains(body, "session_user") && name != "bellhop.believed(text)" {
 			t.Errorf("%s asks session_user by itself: bellhop.caller() says who asks", name)
 		}
 		return nil

@@ -101,6 +101,23 @@ select bellhop.kick() is null
 -- The first $1 locks that are held or waited for. Guard: none, it only reads; readers only. Indexes: those of bellhop.lock_heads.
 select h.level, h.name, coalesce(h.mode, '') as mode, h.holders, coalesce(h.job, 0) as job, h.held, h.waiting, h.oldest from bellhop.lock_heads($1) h
 
+-- name: look_changes
+-- Changes, the newest first: $1 before an id (NULL: the newest), $2 how many. Guard: none, it only reads. Index: the
+-- primary key, backwards.
+select id, at, by, via, role, verb, thing, name, result from bellhop.change
+ where id < coalesce($1::bigint, 9223372036854775807) order by id desc limit $2::bigint
+
+-- name: look_changes_by
+-- The same by one caller: $3. Index: change_by, backwards.
+select id, at, by, via, role, verb, thing, name, result from bellhop.change
+ where by = $3::text and id < coalesce($1::bigint, 9223372036854775807) order by id desc limit $2::bigint
+
+-- name: look_changes_of
+-- The same of one thing: $3 its kind, $4 its name, $5 by a caller (NULL: all). Index: change_of, backwards.
+select id, at, by, via, role, verb, thing, name, result from bellhop.change
+ where thing = $3::text and name = $4::text and id < coalesce($1::bigint, 9223372036854775807) and ($5::text is null or by = $5::text)
+ order by id desc limit $2::bigint
+
 -- name: look_manager_change
 -- Stops or starts the sensors of instances: $1 stop or start, $2 a name ('': all). Guard: operators only. Index: the primary key.
 select bellhop.manager($1::text, $2::text)

@@ -35,8 +35,8 @@ const (
 // unused connections.
 type Visitors struct {
 	pool *pgxpool.Pool
-	// Actor names the caller, as orders for many jobs keep it; nil: the login does.
-	Actor func(context.Context) string
+	// Actor names the caller, as changes keep it, and how it was identified; nil: it is the login.
+	Actor func(context.Context) (name, via string)
 }
 
 // byIndexAlone keeps what is asked from outside off the whole queue, whatever
@@ -106,7 +106,8 @@ func (v *Visitors) as(ctx context.Context, role, begin string, patience time.Dur
 	enter := fmt.Sprintf("%s; set local role %s; set local statement_timeout = %d; set local lock_timeout = '2s'",
 		begin, pgx.Identifier{role}.Sanitize(), patience.Milliseconds())
 	if v.Actor != nil {
-		enter += "; set local bellhop.actor = " + literal(v.Actor(ctx))
+		name, via := v.Actor(ctx)
+		enter += "; set local bellhop.actor = " + literal(name) + "; set local bellhop.via = " + literal(via)
 	}
 	_, err = conn.Exec(ctx, enter)
 	end := func(what string) error {

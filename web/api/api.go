@@ -163,6 +163,7 @@ func Make(mux *web.Mux, c Config) *API {
 	a.notificationRules()
 	a.filters()
 	a.operations()
+	a.changes()
 	a.events()
 	return a
 }

@@ -324,7 +324,7 @@ func TestOperations_SayWhoOrderedThem(t *testing.T) {
 		}
 	}
 	is("o") // the token's name
-	s.visitors.Actor = func(context.Context) string { return `O'Neil \' --` }
+	s.visitors.Actor = func(context.Context) (string, string) { return `O'Neil \' --`, "token" }
 	s.must(200, "operator", "POST", fmt.Sprintf("/operations/%d/start", o.ID), "")
 	is(`O'Neil \\' --`)
 }

@@ -39,6 +39,7 @@ func init() { // the views name routes too
 		{"Attachments", "/attachments", "a", 2, attachments},
 		{"Operations", "/operations", "p", 1, operations},
 		{"", "/operations/{}", "", 1, oneOperation},
+		{"", "/changes", "", 1, changes},
 		{"", "/prune", "", 0, prune}, // not live: what was counted is what its button deletes
 		{"System", "/system", "s", 5, system},
 	}

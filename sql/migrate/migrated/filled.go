@@ -79,6 +79,7 @@ var later = []string{
 	`item_done (job, item) values (4, $W)`,
 	`saved_step (job, name, output, bytes) values (2, left($S, 200), to_jsonb($T), 1)`,
 	`emitted (event, payload, by) values (left($S, 190), to_jsonb($T), $S)`,
+	`change (by, via, role, verb, thing, name, result) values (left($S, 200), 'token', $S, 'cancel', 'job', left($S, 500), left($T, 500))`,
 	`awaits (job, event, until) values (2, left($S, 190), 'infinity')`,
 }
 
