@@ -1228,6 +1228,12 @@ CREATE OR REPLACE FUNCTION bellhop.admitted(session bytea, attempt bytea, person
  LANGUAGE sql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.ago(at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.all_jobs_gone()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1451,6 +1457,12 @@ CREATE OR REPLACE FUNCTION bellhop.claim_with_steps(types text[], n integer, lea
  RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone, steps jsonb, event jsonb)
  LANGUAGE sql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.clock(at timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.close_gate()
  RETURNS void
@@ -1855,6 +1867,12 @@ CREATE OR REPLACE FUNCTION bellhop.heads_behind(lock text)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.hindered(cause text, args jsonb, id text)
+ RETURNS TABLE(code text, sentence text, next text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.hindrance(type text, run_on text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, priority_name text DEFAULT NULL::text, msq boolean DEFAULT false, OUT cause text, OUT args jsonb, OUT detail text)
  RETURNS record
  LANGUAGE plpgsql
@@ -1942,6 +1960,12 @@ CREATE OR REPLACE FUNCTION bellhop.killjob(id bigint, by text DEFAULT NULL::text
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.lasting(span interval)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.leave_attachment(id bigint, back text[])
  RETURNS void
  LANGUAGE plpgsql
@@ -2009,6 +2033,15 @@ CREATE OR REPLACE FUNCTION bellhop.lock_scene(most integer, mine bigint DEFAULT 
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
  SET jit TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off';
+
+CREATE OR REPLACE FUNCTION bellhop.lock_share_ahead(j bellhop.jobqueue, OUT starts bigint, OUT next text)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off';
 
@@ -2835,6 +2868,16 @@ CREATE OR REPLACE FUNCTION bellhop.share_ahead(j bellhop.jobqueue, OUT starts bi
  STABLE
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.share_beside(most integer)
+ RETURNS TABLE(job bigint, type text, priority integer, share text, age double precision)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET jit TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off';
+
 CREATE OR REPLACE FUNCTION bellhop.share_by_template()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2851,6 +2894,12 @@ CREATE OR REPLACE FUNCTION bellhop.share_set(type text, name text, weight real)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.share_standing(most integer)
+ RETURNS TABLE(type text, priority integer, now double precision, name text, weight double precision, tag double precision, began boolean, came bigint, idle boolean)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.share_template_told(type text, template text, parts text[])
@@ -2885,9 +2934,7 @@ CREATE OR REPLACE FUNCTION bellhop.since(at timestamp with time zone)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
- SET search_path TO 'pg_catalog', 'pg_temp'
- SET "DateStyle" TO 'ISO, MDY'
- SET "IntervalStyle" TO 'postgres';
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.sketch_in(what text[], names text[], buckets integer[], counts integer[])
  RETURNS integer
@@ -3014,6 +3061,12 @@ CREATE OR REPLACE FUNCTION bellhop.template_share(type text, args text, key text
  STABLE
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.took(span interval)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.turn_ends(attachment bigint, digests bytea[], OUT ended integer, OUT good integer)
  RETURNS record
  LANGUAGE plpgsql
@@ -3105,6 +3158,12 @@ CREATE OR REPLACE FUNCTION bellhop.turns_apart(login name)
  LANGUAGE sql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.types_there(type text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.unassigned()
  RETURNS boolean
