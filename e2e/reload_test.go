@@ -103,7 +103,7 @@ func TestReload_BadFileChangesNothing(t *testing.T) {
 	if r.code != 2 {
 		t.Errorf("exit code %d", r.code)
 	}
-	has(t, r.stderr, "limitz", `duplicate key "hosts"`, "no change was taken")
+	has(t, r.stderr, "limitz", `duplicate key "hosts"`, "nothing changed")
 	i.waitSaid("the configuration is refused")
 	e.healthy("a")
 	more := "  - {type: b, command: [/bin/false]}\ncommands_from_database: true\n"

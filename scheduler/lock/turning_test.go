@@ -41,8 +41,8 @@ func byFair(jobs []Arrival, slots int) []time.Duration {
 	return starts
 }
 
-// The keys of a type take turns in a simulation as the model has it, in every order that knows of turns, and whether jobs
-// have no locks, or each a lock of its own.
+// The keys of a type take turns in a simulation as the model has it, in every order that knows of turns, and whether
+// jobs have no locks, or each a lock of its own.
 func TestSimulate_KeysTakeTurnsAsInTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
