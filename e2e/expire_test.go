@@ -36,7 +36,7 @@ func TestExpire_InsteadOfStartingLate(t *testing.T) {
 	write("go")
 	e.waitState(long, "succeeded")
 	e.waitState(later, "succeeded")
-	has(t, e.ok("show", fmt.Sprint(later)), "not_after         2")
+	has(t, e.ok("show", fmt.Sprint(later)), "not_after         in ")
 	has(t, e.ok("ls", "-s", "succeeded", "-o", "json"), `"not_after": "2`)
 	e.typed(e.because(id, "expired", "it had not begun by")) // the advice is to run it all the same
 	e.waitState(id, "succeeded")
