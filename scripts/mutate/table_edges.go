@@ -95,8 +95,8 @@ var ofEdges = []guard{
 		name:    "loopback only without a token",
 		promise: "An instance without a token listens on no address that other machines can reach.",
 		cut: cut{
-			text:    "if len(c.Tokens) == 0 && !loopback {",
-			instead: "if len(c.Tokens) == 0 && host == \"\" && loopback {",
+			text:    "if len(c.Tokens) == 0 && c.People == nil && !loopback {",
+			instead: "if len(c.Tokens) == 0 && c.People == nil && host == \"\" && loopback {",
 		},
 		tests: ofWeb,
 		run:   "^TestListen_RefusesWhatOtherMachinesCanReach$",
