@@ -33,7 +33,7 @@ const (
 )
 
 // everything that an instance is made of.
-var everything = []string{cli, fleet, "actors", "agents", "config", "courier", "fossology", "instance", "lookout", "machine", "observability", "pgdev", "report", "scheduler", "sql", "triggers", "web"}
+var everything = []string{cli, fleet, "actors", "agents", "config", "courier", "fossology", "instance", "lookout", "machine", "observability", "pgdev", "report", "scheduler", "seal", "sql", "triggers", "web"}
 
 // families have the commands.
 var families = []string{cli, serve, "cmd/bellhop/internal/agentkit", "cmd/bellhop/internal/attach", "cmd/bellhop/internal/change", "cmd/bellhop/internal/demo", "cmd/bellhop/internal/dev",
@@ -76,7 +76,8 @@ var arrows = []arrow{
 	{"sql", nil, "text only"},
 	{"sql/dial", nil, "every connection is made here, and what makes one knows nothing of what is done over it"},
 	{"sql/store", []string{"scheduler", "sql"}, "turns the core's values into statements, and knows nobody who uses it"},
-	{"sql/view", []string{"scheduler", "sql", "sql/dial"}, "what faces ask of the queue and order of it: it knows none of the tree's desks"},
+	{"seal", nil, "envelopes and keys: whoever seals or opens a text knows of jobs what it likes"},
+	{"sql/view", []string{"scheduler", "seal", "sql", "sql/dial"}, "what faces ask of the queue and order of it: it knows none of the tree's desks"},
 	{"sql/migrate", nil, "takes its files as an argument, so that it can be tested with others"},
 	{"sql/migrate/migrated", []string{"pgdev/pgtest", "sql", "triggers"}, "a database with our schema, for tests"},
 	{"triggers", []string{"scheduler", "sql/dial"}, "the bell decides nothing and knows nobody who hears it"},
@@ -93,7 +94,7 @@ var arrows = []arrow{
 	{"web", []string{"scheduler"}, "pages show values"},
 	{"verb", []string{"scheduler", "sql/view"}, "what can be done is one table: each face reads it, and it knows none of them"},
 	{"web/page", []string{"config", "report", "scheduler", "sql/view", "verb", "web"}, "a page is rows, and what several of them say together; what a rule may be, config knows"},
-	{"instance", []string{"actors", "scheduler", "sql/store", "triggers"}, "what stands between a tree and its desks, in serve and inside an app"},
+	{"instance", []string{"actors", "scheduler", "seal", "sql/store", "triggers"}, "what stands between a tree and its desks, in serve and inside an app"},
 	{"machine", nil, "which machine and which process this is, anybody may have to say"},
 	{"report", []string{"scheduler", "sql/view"}, "what several rows say together, for commands and for the API alike"},
 	{"web/signin", []string{"scheduler", "web"}, "it identifies people for the door, and knows no job"},
@@ -102,9 +103,9 @@ var arrows = []arrow{
 	{"pgdev", nil, "a PostgreSQL is one whatever it is for; tests of every room use it"},
 	{"pgdev/pgtest", []string{"pgdev"}, "and tests take it from here"},
 	{"pgdev/wire", nil, "a line to a server with faults: tests and torture put it before a PostgreSQL"},
-	{"client", []string{"scheduler", "sql"}, "a face of sql/view for apps: what it asks, they may ask; it schedules nothing and runs nothing"},
+	{"client", []string{"scheduler", "seal", "sql"}, "a face of sql/view for apps: what it asks, they may ask; it schedules nothing and runs nothing"},
 	{"client/agent", nil, "what is linked into an agent: it knows its protocol, and no database"},
-	{"client/worker", []string{"actors", "client/agent", "instance", "machine", "observability/traces", "scheduler", "sql", "triggers"},
+	{"client/worker", []string{"actors", "client/agent", "instance", "machine", "observability/traces", "scheduler", "seal", "sql", "triggers"},
 		"an instance inside an app: the one other place that sees a port and what implements it"},
 	{"client/clienttest", []string{"client", "sql", "triggers"}, "tests of apps: what puts the schema in place is there too"},
 	{"cmd/bellhop", append(families, "pgdev", "scheduler", "sql/view"), "the list of commands, and the words that TAB gives"},
@@ -113,7 +114,7 @@ var arrows = []arrow{
 	{"cmd/bellhop/internal/clitest", []string{"sql/migrate/migrated"}, "for tests of every family, cli's own too"},
 	{"cmd/bellhop/internal/fleet", []string{"agents", "config", "scheduler"}, "hosts and agents as a launcher takes them, for whoever starts one"},
 	{"cmd/bellhop/internal/serve", everything, "the only place that sees a port and what implements it"},
-	{"cmd/bellhop/internal/change", []string{cli, "report", "scheduler", "sql/view", "verb"}, "a family knows the queue and how to talk, and no other family"},
+	{"cmd/bellhop/internal/change", []string{cli, "report", "scheduler", "seal", "sql/view", "verb"}, "a family knows the queue and how to talk, and no other family"},
 	{"cmd/bellhop/internal/look", []string{cli, "machine", "report", "scheduler", "scheduler/sketch", "sql/view"}, "the same, and it changes nothing"},
 	{"cmd/bellhop/internal/mcp", []string{cli, "scheduler", "sql/view", "verb"}, "programs get the verbs and the commands that look: it is handed what runs a command"},
 	{"cmd/bellhop/internal/measure", []string{cli, "client/agent", "client/worker", "sql"}, "it measures as an app would: an instance of handlers"},
@@ -122,8 +123,8 @@ var arrows = []arrow{
 	{"cmd/bellhop/internal/locks", []string{cli, "scheduler", "sql/view", "verb"}, "filters are read as the policy reads them before they are written"},
 	{"cmd/bellhop/internal/workflow", []string{cli, "config", "scheduler", "sql/view", "verb"}, "a definition is read as configuration is, and written by the queue"},
 	{"cmd/bellhop/internal/agentkit", []string{cli, "agents", "config", "scheduler"}, "an agent is tried without a queue; config knows what a type may be called"},
-	{"cmd/bellhop/internal/setup", []string{cli, fleet, "agents", "config", "scheduler", "sql"}, "what is set up is the schema, the service and the configuration"},
-	{"cmd/bellhop/internal/doctor", []string{cli, fleet, "agents", "config", "report", "sql", "triggers"}, "it looks at everything, and starts no instance"},
+	{"cmd/bellhop/internal/setup", []string{cli, fleet, "agents", "config", "scheduler", "seal", "sql"}, "what is set up is the schema, the service and the configuration"},
+	{"cmd/bellhop/internal/doctor", []string{cli, fleet, "agents", "config", "report", "seal", "sql", "triggers"}, "it looks at everything, and starts no instance"},
 	{"cmd/bellhop/internal/demo", []string{cli, serve, "agents/examples", "config", "observability", "pgdev", "scheduler"}, "a demo is an instance with something to do"},
 	{"cmd/bellhop/internal/dev", []string{cli, serve, "config", "observability", "pgdev", "scheduler", "sql/view"}, "the same with more to look at"},
 	{"cmd/bellhop/internal/rjm", []string{cli, serve, "cmd/bellhop/internal/change", "cmd/bellhop/internal/look", "config", "machine", "scheduler", "sql"},

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,7 +68,20 @@ func (p *Process) nextBatch() ([]byte, int) {
 func (p *Process) refuse(err error) {
 	p.hand = p.queue[p.head]
 	p.pop()
-	p.answer(false, refusedCode, 0, scheduler.Account{Reason: err.Error()})
+	p.refuseHand(err, refusedCode)
+}
+
+// refuseHand says that the line in hand was not given to an agent. mu is held.
+func (p *Process) refuseHand(err error, code int) {
+	var sealed *scheduler.SealedError
+	if !errors.As(err, &sealed) {
+		p.answer(false, code, 0, scheduler.Account{Reason: err.Error()})
+		return
+	}
+	said := sealed.Refused(&p.hand, code, time.Now())
+	p.gives.answer = said.Answer
+	p.answer(false, code, 0, scheduler.Account{Reason: said.Error})
+	p.events[len(p.events)-1].Again = said.Again
 }
 
 // take puts the first jobs of the queue into the agent's hands. mu is held.

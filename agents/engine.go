@@ -45,14 +45,18 @@ func (l *Launcher) RunEngine(
 	}
 	args := call.Args
 	if call.Line != nil {
-		vars, err := allowedVars(spec.Vars, call.Line.Vars)
+		line, err := l.open(call.Type, call.Line)
 		if err != nil {
 			return scheduler.EngineSaid{Failed: "refused", Code: scheduler.EngineRefuses, Err: err.Error()}
 		}
-		env = append(env, bellhopEnvironment(vars, call.Line)...)
+		vars, err := allowedVars(spec.Vars, line.Vars)
+		if err != nil {
+			return scheduler.EngineSaid{Failed: "refused", Code: scheduler.EngineRefuses, Err: err.Error()}
+		}
+		env = append(env, bellhopEnvironment(vars, line)...)
 		args = append(append([]string(nil), args...), e.Run...)
-		if call.Line.HasArgs {
-			args = append(args, call.Line.Args)
+		if line.HasArgs {
+			args = append(args, line.Args)
 		}
 	}
 	r, err := l.request("", spec, args, env)

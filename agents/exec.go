@@ -88,13 +88,15 @@ func (p *Process) run() {
 
 // startRun starts the process of the line in hand.
 func (p *Process) startRun(out *gathered) (*guarded, *runLog, error) {
-	line := p.inHandNow()
 	var log *runLog
-	request, err := guard.Request{}, error(nil)
-	if p.spec.Attached {
-		request, log, err = p.attached(&line)
-	} else {
-		request, err = p.execRequest(&line)
+	request := guard.Request{}
+	line, err := p.opened()
+	switch {
+	case err != nil:
+	case p.spec.Attached:
+		request, log, err = p.attached(line)
+	default:
+		request, err = p.execRequest(line)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -125,6 +127,12 @@ func (p *Process) inHandNow() scheduler.Line {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.hand
+}
+
+// opened is the line in hand as its process gets it; what is kept of it here stays sealed.
+func (p *Process) opened() (*scheduler.Line, error) {
+	line := p.inHandNow()
+	return p.launcher.open(p.spec.Type, &line)
 }
 
 func (p *Process) execRequest(line *scheduler.Line) (guard.Request, error) {
@@ -180,11 +188,12 @@ func (p *Process) notRun(err error) {
 	p.mu.Lock()
 	defer p.release()
 	var command *commandError
+	var sealed *scheduler.SealedError
 	switch {
-	case errors.Is(err, errArgsTooLong):
-		p.answer(false, refusedCode, 0, scheduler.Account{Reason: err.Error()})
+	case errors.Is(err, errArgsTooLong), errors.As(err, &sealed):
+		p.refuseHand(err, refusedCode)
 	case errors.As(err, &command):
-		p.answer(false, command.code, 0, scheduler.Account{Reason: err.Error()})
+		p.refuseHand(err, command.code)
 	case errors.Is(err, scheduler.ErrUnguarded): // it may have begun, and killed it
 		p.exited(scheduler.ChildEvent{ExitCode: 128 + int(syscall.SIGKILL), Signal: int(syscall.SIGKILL), Error: err.Error(),
 			Stop: scheduler.StopUnguarded, Guards: p.unguarded(0)})

@@ -32,6 +32,7 @@ type Launcher struct {
 	database  func() Database
 	answers   Answers
 	tap       func(Voice, []byte)
+	open      func(scheduler.TypeName, *scheduler.Line) (*scheduler.Line, error)
 	attached  func(scheduler.JobID) (scheduler.Attached, bool, error)
 	instance  atomic.Int64
 	self      string                                // this process, see thisProcess
@@ -63,6 +64,7 @@ func NewLauncher(c Config) *Launcher {
 		database:  c.Database,
 		answers:   c.Answers,
 		tap:       c.Tap,
+		open:      c.Open,
 		attached:  c.Attached,
 		heir:      c.Heir,
 		versions:  versions{trouble: c.Trouble},
@@ -83,6 +85,9 @@ func NewLauncher(c Config) *Launcher {
 	if l.attached == nil {
 		l.attached = func(scheduler.JobID) (scheduler.Attached, bool, error) { return scheduler.Attached{}, false, nil }
 	}
+	if l.open == nil {
+		l.open = func(_ scheduler.TypeName, line *scheduler.Line) (*scheduler.Line, error) { return line, nil }
+	}
 	if l.progress == nil {
 		l.progress = func(scheduler.Progress) {}
 	}
@@ -97,14 +102,19 @@ func NewLauncher(c Config) *Launcher {
 			answer(scheduler.LockAnswer{Refused: "locks are not available here"})
 		}
 	}
-	l.ways = make(map[scheduler.HostName]*way, len(c.Connect))
-	for host, connect := range c.Connect {
-		if len(connect) > 0 {
-			l.ways[host] = newWay(connect)
-		}
-	}
+	l.ways = ways(c.Connect)
 	l.Reload(c.Specs)
 	return l
+}
+
+func ways(to map[scheduler.HostName][]string) map[scheduler.HostName]*way {
+	list := make(map[scheduler.HostName]*way, len(to))
+	for host, connect := range to {
+		if len(connect) > 0 {
+			list[host] = newWay(connect)
+		}
+	}
+	return list
 }
 
 // Reload takes other specs, for the processes that are started from now on.

@@ -92,6 +92,9 @@ type Config struct {
 	// Steps keeps what a run has done, and returns when that is committed; an error fails the run. ctx ends with the
 	// agent. nil: no steps are kept.
 	Steps func(ctx context.Context, of scheduler.Claim, step scheduler.SavedStep) error
+	// Open gives a line as its agent gets it, where something of it is sealed. The error is a *scheduler.SealedError.
+	// nil: nothing is.
+	Open func(typ scheduler.TypeName, line *scheduler.Line) (*scheduler.Line, error)
 	// Unlimited gets a type once for each host that does not let it be limited, and why.
 	Unlimited func(typ scheduler.TypeName, host scheduler.HostName, why string)
 	// Trouble gets why a type cannot be used on a host, and an empty text when

@@ -49,16 +49,19 @@ func (p *Process) talk() {
 }
 
 func (p *Process) startTalk() (*talk, error) {
-	line := p.inHandNow()
-	data, err := encodeFOSSology(&line, p.spec.FOSSology.Verbose)
-	if err != nil {
-		return nil, &commandError{why: err.Error(), code: refusedCode}
-	}
-	request, err := p.fossologyRequest(&line)
+	line, err := p.opened()
 	if err != nil {
 		return nil, err
 	}
-	t := &talk{p: p, line: line}
+	data, err := encodeFOSSology(line, p.spec.FOSSology.Verbose)
+	if err != nil {
+		return nil, &commandError{why: err.Error(), code: refusedCode}
+	}
+	request, err := p.fossologyRequest(line)
+	if err != nil {
+		return nil, err
+	}
+	t := &talk{p: p, line: *line}
 	_, err = p.runRequest(request, wires{stdin: true, oneStream: true}, func(g *guarded) {
 		t.g = g
 		t.c = newConversation(*p.spec.FOSSology, p.spec.StartTimeout, data, time.Now())

@@ -80,6 +80,10 @@ func (p *Process) write() {
 const refusedCode = 126
 
 func (p *Process) encode(line *scheduler.Line) ([]byte, error) {
+	line, err := p.launcher.open(p.spec.Type, line) // what is kept of it here stays sealed
+	if err != nil {
+		return nil, err
+	}
 	if line.Vars != "" {
 		if _, err := allowedVars(p.spec.Vars, line.Vars); err != nil {
 			return nil, err
@@ -88,7 +92,6 @@ func (p *Process) encode(line *scheduler.Line) ([]byte, error) {
 	if cap(p.buf) > keepLine {
 		p.buf = nil
 	}
-	var err error
 	if p.dialect == DialectJSON {
 		p.buf, err = encodeJSON(p.buf[:0], line)
 	} else {

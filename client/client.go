@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
+	"bellhop/seal"
 	"bellhop/sql/view"
 )
 
@@ -18,6 +19,7 @@ type DB interface {
 type Client struct {
 	db   DB
 	look view.Look
+	keys *Keys // nil: jobs are not sealed
 	ears ears
 }
 
@@ -27,7 +29,23 @@ func New(db DB) *Client { return &Client{db: db, look: view.NewLook(plain{db})} 
 
 // In gives the same client inside a transaction: what it does is done when that
 // commits, and never was when that is rolled back.
-func (c *Client) In(tx pgx.Tx) *Client { return New(tx) }
+func (c *Client) In(tx pgx.Tx) *Client {
+	return &Client{db: tx, look: view.NewLook(plain{tx}), keys: c.keys}
+}
+
+// Keys are those of a file of keys; see package seal for what they do. Its methods Seal and Open are for results, steps
+// and columns of your own tables; Args and vars of jobs need neither.
+type Keys = seal.Keys
+
+// ReadKeys reads a file of keys, as `bellhop key new` makes it.
+func ReadKeys(file string) (*Keys, error) { return seal.Read(file) }
+
+// WithKeys gives a client that seals the args and vars of the jobs that it submits with the first of the keys, so that
+// the database never has them in plain text; but vars that Job.Plain names. It refuses jobs with a query, and edits of
+// args and vars. It is for submitting: make it once, as New. Without keys it is nil's client: nothing is sealed.
+func (c *Client) WithKeys(keys *Keys) *Client {
+	return &Client{db: c.db, look: c.look, keys: keys}
+}
 
 // JobID is a row of bellhop.jobqueue. IDs grow, and are never used again.
 type JobID = scheduler.JobID

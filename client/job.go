@@ -76,6 +76,8 @@ type Job struct {
 	// Vars are variables for the agent, which gets those that it is configured
 	// to take.
 	Vars map[string]string
+	// Plain are names of vars that a client with keys leaves plain (WithKeys): what locks, shares and filters go by.
+	Plain []string
 	// Traceparent is the submitter's W3C trace context. Empty: what the setting bellhop.traceparent says, or else a
 	// trace of the job's own.
 	Traceparent string
@@ -113,6 +115,7 @@ func (j *Job) text() (*string, error) {
 // would be.
 const (
 	ruleArgs     = "jobqueue_args_or_msq"
+	ruleSealed   = "jobqueue_sealed"
 	ruleAttempts = "jobqueue_max_attempts"
 	rulePriority = "jobqueue_priority_range"
 	ruleTimeout  = "jobqueue_timeout_positive"
@@ -132,8 +135,8 @@ func (j *Job) check() error {
 	return nil
 }
 
-// submission is the job in the words of the store.
-func (j *Job) submission() (view.Submission, error) {
+// submission is the job in the words of the store, sealed where there are keys.
+func (j *Job) submission(keys *Keys) (view.Submission, error) {
 	if err := j.check(); err != nil {
 		return view.Submission{}, err
 	}
@@ -147,6 +150,12 @@ func (j *Job) submission() (view.Submission, error) {
 		if value := from.Field(f.from); !value.IsZero() {
 			assign(to.Field(f.to), value)
 		}
+	}
+	if keys == nil && len(j.Plain) > 0 {
+		return s, invalid(ruleSealed, "Plain names vars that stay plain, and the client has no keys: give it some with WithKeys")
+	}
+	if err := s.Seal(keys, j.Plain); err != nil {
+		return s, &Error{Class: ErrInvalid, Rule: ruleSealed, Message: err.Error(), err: err}
 	}
 	return s, nil
 }

@@ -40,8 +40,11 @@ func (e Edit) row() view.Edit {
 }
 
 // Edit changes a job that waits: one that is Held, Blocked, Scheduled or Ready.
-// Any other stays as it is: ErrRefused.
+// Any other stays as it is: ErrRefused. A client with keys changes no Args, Vars and MSQ (ErrInvalid).
 func (c *Client) Edit(ctx context.Context, id JobID, e Edit) (Change, error) {
+	if err := c.refusesPlain(e); err != nil {
+		return Change{}, err
+	}
 	list, err := c.look.Edit(ctx, []JobID{id}, e.row())
 	change, err := changed(ctx, "edit", id, list, err)
 	if s := change.State; err == nil && s != Held && s != Blocked && s != Scheduled && s != Ready {
@@ -49,6 +52,14 @@ func (c *Client) Edit(ctx context.Context, id JobID, e Edit) (Change, error) {
 		return change, &Error{Class: ErrRefused, Message: err.Error(), err: err}
 	}
 	return change, err
+}
+
+// refusesPlain: an edit does not know the type of the job, which an envelope is bound to.
+func (c *Client) refusesPlain(e Edit) error {
+	if c.keys == nil || e.Args == nil && e.Vars == nil && e.MSQ == nil {
+		return nil
+	}
+	return invalid(ruleSealed, "a client with keys edits no args, vars and queries; seal them with Keys.Seal, and edit with a client without keys")
 }
 
 // Count tells how many jobs RetryAll, CancelAll or EditAll would be for: those of
@@ -75,6 +86,9 @@ func (c *Client) CancelAll(ctx context.Context, f Filter) (int64, error) {
 
 // EditAll is Edit in the same way. Without states: those that wait.
 func (c *Client) EditAll(ctx context.Context, f Filter, e Edit) (int64, error) {
+	if err := c.refusesPlain(e); err != nil {
+		return 0, err
+	}
 	return c.sweep(ctx, f, []State{Held, Blocked, Scheduled, Ready},
 		func(ctx context.Context, ids []JobID) ([]Change, error) { return c.look.Edit(ctx, ids, e.row()) })
 }

@@ -19,7 +19,7 @@ import (
 // where it is not. A value that cannot be right is ErrInvalid, with the rule's
 // name; a job of AfterKeys that is not there is ErrNotFound.
 func (c *Client) Submit(ctx context.Context, job Job) (JobID, error) {
-	s, err := job.submission()
+	s, err := job.submission(c.keys)
 	if err != nil {
 		return 0, err
 	}
@@ -61,7 +61,7 @@ func (c *Client) SubmitMany(ctx context.Context, jobs iter.Seq[Job]) (int64, err
 		pgx.CopyFromFunc(func() (row []any, err error) {
 			job, ok := next()
 			if ok {
-				row, bad = setup.row(&job)
+				row, bad = setup.row(&job, c.keys)
 			}
 			return row, bad
 		}))
@@ -89,7 +89,7 @@ func (c *Client) SubmitManyIDs(ctx context.Context, jobs iter.Seq[Job]) ([]JobID
 	}
 	var list []map[string]any
 	for job := range jobs {
-		row, err := setup.row(&job)
+		row, err := setup.row(&job, c.keys)
 		if err != nil {
 			return nil, fmt.Errorf("submit many: %w", err)
 		}
@@ -123,7 +123,7 @@ type copySetup struct {
 }
 
 // row is a job as a row of view.Copied.
-func (s copySetup) row(j *Job) ([]any, error) {
+func (s copySetup) row(j *Job, keys *Keys) ([]any, error) {
 	if j.Batch != 0 {
 		return nil, invalid("dependency_needs", "a job of a batch is submitted alone: Submit")
 	}
@@ -133,7 +133,7 @@ func (s copySetup) row(j *Job) ([]any, error) {
 	if j.Once != "" || j.Per != 0 || j.Replace {
 		return nil, invalid("submit_once", "a job that may exist already is submitted alone: Submit")
 	}
-	row, err := j.submission()
+	row, err := j.submission(keys)
 	if err != nil {
 		return nil, err
 	}

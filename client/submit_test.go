@@ -39,9 +39,11 @@ func full() client.Job {
 	}
 }
 
-// notFull are the fields that full leaves out: others stand in their place, or COPY does not take them.
+// notFull are the fields that full leaves out: others stand in their place, or COPY does not take them. Plain is for
+// clients with keys.
 var notFull = []string{
 	"Args", "MSQ", "Repeat", "PriorityName", "RunIn", "Once", "Per", "Replace", "After", "AfterKeys", "Wanted", "Batch",
+	"Plain",
 }
 
 // A field that is new is part of what the tests below compare.

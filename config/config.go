@@ -41,6 +41,7 @@ type Config struct {
 	Web                  Web
 	Observability        Observability
 	FrontEnd             FrontEnd
+	Encryption           Encryption
 	SMTP                 SMTP
 	Notifications        Notifications
 	Sensors              Sensors
@@ -204,6 +205,7 @@ func (r *reader) fileFields(c *Config) []field {
 		{name: "token_file", read: r.pathName(&c.TokenFile)},
 		{name: "tokens", read: r.tokens(&c.Tokens)},
 		{name: "allowed_hosts", read: r.words(&c.AllowedHosts, "[jobs.example.org]", nil)},
+		{name: "encryption", read: func(n node, at string) { r.encryption(n, at, &c.Encryption) }},
 		{name: "web", read: func(n node, at string) { r.web(n, at, &c.Web) }},
 		{name: "observability", read: func(n node, at string) { r.mapping(n, at, r.observabilityFields(&c.Observability)) }},
 		{name: "sensors", read: func(n node, at string) { r.sensors(n, at, &c.Sensors) }},

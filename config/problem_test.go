@@ -26,7 +26,7 @@ foo: 1
 		[]string{
 			`1:1: unknown key "databse"; did you mean "database"?`,
 			`2:1: unknown key "host"; did you mean "hosts"?`,
-			`3:1: unknown key "foo"; known are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, web, observability, sensors, fossology, smtp, notifications, retention`,
+			`3:1: unknown key "foo"; known are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, encryption, web, observability, sensors, fossology, smtp, notifications, retention`,
 		},
 	},
 	{

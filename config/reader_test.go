@@ -20,14 +20,14 @@ limits: []
 		"a list as file",
 		"- a\n",
 		[]string{
-			"1:1: the file must hold keys and values, not a list; its keys are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, web, observability, sensors, fossology, smtp, notifications, retention",
+			"1:1: the file must hold keys and values, not a list; its keys are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, encryption, web, observability, sensors, fossology, smtp, notifications, retention",
 		},
 	},
 	{
 		"a word as file",
 		"hello\n",
 		[]string{
-			"1:1: the file must hold keys and values, not a string; its keys are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, web, observability, sensors, fossology, smtp, notifications, retention",
+			"1:1: the file must hold keys and values, not a string; its keys are database, instance, limits, hosts, locate, agents, policy, production, commands_from_database, listen, token_file, tokens, allowed_hosts, encryption, web, observability, sensors, fossology, smtp, notifications, retention",
 		},
 	},
 	{

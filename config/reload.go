@@ -17,6 +17,7 @@ type Reload struct {
 	Added, Removed, Changed []scheduler.TypeName // types
 	Hosts                   []scheduler.HostName // whose slots, names or types are others
 	Limits                  []string             // keys
+	Keys                    bool                 // where they are read from
 	Restart                 []string             // what holds from the next start
 }
 
@@ -24,7 +25,8 @@ type Reload struct {
 // does not know how to take, new keys too, is in Restart.
 func Compare(old, now Config) Reload {
 	r := Reload{Config: old}
-	r.Config.File = now.File
+	r.Config.File, r.Config.Encryption = now.File, now.Encryption
+	r.Keys = old.Encryption != now.Encryption
 	r.agents(old.Agents, now.Agents)
 	r.hosts(old.Hosts, now.Hosts)
 	r.limits(old.Limits, now.Limits)
@@ -34,7 +36,7 @@ func Compare(old, now Config) Reload {
 
 // Nothing reports that the instance takes nothing.
 func (r Reload) Nothing() bool {
-	return len(r.Added)+len(r.Removed)+len(r.Changed)+len(r.Hosts)+len(r.Limits) == 0
+	return len(r.Added)+len(r.Removed)+len(r.Changed)+len(r.Hosts)+len(r.Limits) == 0 && !r.Keys
 }
 
 // String says it in a line.
@@ -50,6 +52,9 @@ func (r Reload) String() string {
 	say("agents changed:", words(r.Changed))
 	say("hosts changed:", words(r.Hosts))
 	say("limits changed:", r.Limits)
+	if r.Keys {
+		parts = append(parts, "encryption.keys changed")
+	}
 	if len(parts) == 0 {
 		parts = []string{"nothing to take"}
 	}
@@ -152,7 +157,7 @@ func (r *Reload) rest(old, now Config) {
 	was, is := reflect.ValueOf(old), reflect.ValueOf(now)
 	for i := range was.NumField() {
 		name := was.Type().Field(i).Name
-		if !slices.Contains([]string{"File", "Agents", "Hosts", "Limits"}, name) &&
+		if !slices.Contains([]string{"File", "Agents", "Hosts", "Limits", "Encryption"}, name) &&
 			!reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
 			r.Restart = append(r.Restart, key(name))
 		}

@@ -74,7 +74,7 @@ func TestCompare_TellsOfEveryField(t *testing.T) {
 	of := reflect.TypeFor[config.Config]()
 	for i := range of.NumField() {
 		name := of.Field(i).Name
-		if slices.Contains([]string{"File", "Agents", "Hosts", "Limits"}, name) {
+		if slices.Contains([]string{"File", "Agents", "Hosts", "Limits", "Encryption"}, name) {
 			continue
 		}
 		old, now := config.Default(), config.Default()
@@ -85,6 +85,17 @@ func TestCompare_TellsOfEveryField(t *testing.T) {
 		if r := config.Compare(old, now); len(r.Restart) != 1 || !r.Nothing() {
 			t.Errorf("%s: %+v", name, r)
 		}
+	}
+}
+
+// The keys for sealed jobs are read again in any case.
+func TestCompare_TakesTheFileOfKeys(t *testing.T) {
+	t.Parallel()
+	old, now := config.Default(), config.Default()
+	now.Encryption.Keys = "/etc/bellhop/keys"
+	r := config.Compare(old, now)
+	if r.Nothing() || r.Config.Encryption != now.Encryption || r.String() != "encryption.keys changed" {
+		t.Errorf("it says %q, and goes on with %+v", r, r.Config.Encryption)
 	}
 }
 

@@ -264,7 +264,8 @@ table bellhop.instance (
   reload_said text,
   listen text,
   standstill text,
-  standstill_since timestamp with time zone
+  standstill_since timestamp with time zone,
+  keys text[] not null default '{}'::text[]
 );
 
 table bellhop.item (
@@ -1949,6 +1950,12 @@ CREATE OR REPLACE FUNCTION bellhop.kept_fault(name text, output jsonb)
  IMMUTABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.key_wanted(waiting_for text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.kick()
  RETURNS void
  LANGUAGE sql
@@ -1956,6 +1963,12 @@ CREATE OR REPLACE FUNCTION bellhop.kick()
 
 CREATE OR REPLACE FUNCTION bellhop.killjob(id bigint, by text DEFAULT NULL::text)
  RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.lacks_key(job bigint, fence bigint, key text)
+ RETURNS timestamp with time zone
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
@@ -3213,6 +3226,11 @@ CREATE OR REPLACE FUNCTION bellhop.waited_for(most integer, beyond text DEFAULT 
 
 CREATE OR REPLACE FUNCTION bellhop.wake(event text, most integer, OUT n integer, OUT done boolean)
  RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.wake_sealed(keys text[])
+ RETURNS integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 

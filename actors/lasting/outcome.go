@@ -35,11 +35,11 @@ func Judged(retry scheduler.RetryPolicy, r scheduler.Result) scheduler.Record {
 			if r.Answer.Rest.Children != "" {
 				rec.Verdict.State = scheduler.Blocked
 			}
-		} else if v.Delay > 0 {
-			rec.Why, rec.Verdict.State = Snoozed, scheduler.Scheduled
 		} else if r.Again {
 			rec.Why, rec.Verdict.State = r.Error, scheduler.Scheduled
-			rec.Verdict.Delay = scheduler.Backoff(againAfter, againAfter, 1, rand.Float64())
+			rec.Verdict.Delay = cmp.Or(v.Delay, scheduler.Backoff(againAfter, againAfter, 1, rand.Float64()))
+		} else if v.Delay > 0 {
+			rec.Why, rec.Verdict.State = Snoozed, scheduler.Scheduled
 		} else if !r.Began.IsZero() {
 			rec.Lost = cmp.Or(r.Error, "its instance gave it back")
 		}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -159,8 +160,9 @@ func (c *child) current() []*voice {
 // begin takes the next lines in hand, if there are any and they may be begun.
 func (c *child) begin() ([]*voice, context.Context) {
 	c.mu.Lock()
+	refused := false
 	defer func() {
-		if c.handler.size > 1 { // it is known at once which lines are in hand
+		if c.handler.size > 1 || refused { // it is known at once which lines are in hand, or stay sealed
 			c.release()
 		} else {
 			c.mu.Unlock()
@@ -169,21 +171,41 @@ func (c *child) begin() ([]*voice, context.Context) {
 	if c.goes || len(c.queue) == 0 || c.fills() {
 		return nil, nil
 	}
-	n, now := min(c.handler.size, len(c.queue)), time.Now()
-	c.hand, c.full = make([]*voice, n), time.Time{}
-	for i := range n {
-		c.hand[i] = &voice{child: c, line: c.queue[i], began: now}
-	}
-	if c.handler.size > 1 {
-		c.push(scheduler.ChildEvent{Kind: scheduler.EventBegan, At: now, Lines: slices.Clone(c.queue[:n])})
-	}
-	clear(c.queue[:n])
-	if c.queue = c.queue[n:]; len(c.queue) == 0 {
-		c.queue = nil
+	c.full = time.Time{}
+	if c.hand, refused = c.next(time.Now()); c.hand == nil {
+		return nil, nil
 	}
 	ctx, stop := context.WithCancelCause(c.worker.values)
 	c.stop = stop
 	return c.hand, ctx
+}
+
+// next takes the next lines off the queue. Those that stay sealed are answered, and the handler does not get them. mu
+// is held.
+func (c *child) next(now time.Time) (hand []*voice, refused bool) {
+	for hand == nil && len(c.queue) > 0 {
+		n := min(c.handler.size, len(c.queue))
+		begun := make([]scheduler.Line, 0, n)
+		for i := range n {
+			line := &c.queue[i]
+			opened, err := c.worker.keys.Open(c.handler.typ, line)
+			var sealed *scheduler.SealedError
+			if errors.As(err, &sealed) {
+				c.push(sealed.Refused(line, 1, now))
+				refused = true
+				continue
+			}
+			hand, begun = append(hand, &voice{child: c, line: *opened, began: now}), append(begun, *line)
+		}
+		if c.handler.size > 1 && hand != nil {
+			c.push(scheduler.ChildEvent{Kind: scheduler.EventBegan, At: now, Lines: begun})
+		}
+		clear(c.queue[:n])
+		if c.queue = c.queue[n:]; len(c.queue) == 0 {
+			c.queue = nil
+		}
+	}
+	return hand, refused
 }
 
 // answer tells how the lines in hand went. Work that gave up since its context had

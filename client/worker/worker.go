@@ -14,7 +14,9 @@ import (
 
 	"bellhop/actors"
 	"bellhop/actors/port"
+	"bellhop/instance"
 	"bellhop/scheduler"
+	"bellhop/seal"
 )
 
 // Part is what Run is given: handlers, and how they are run.
@@ -29,6 +31,7 @@ type worker struct {
 	grace    time.Duration
 	log      *slog.Logger
 	values   context.Context // handlers see its values
+	keys     instance.Opener
 	tree     atomic.Pointer[actors.System]
 }
 
@@ -58,6 +61,12 @@ func Direct(url string) Part {
 // Grace is how long jobs that run when Run is told to end may go on; without it 10 s.
 func Grace(d time.Duration) Part {
 	return func(w *worker) error { w.grace = d; return nil }
+}
+
+// Keys open jobs that are sealed, of client.ReadKeys. A job whose key is not among them waits, see
+// docs/encryption.md.
+func Keys(keys *seal.Keys) Part {
+	return func(w *worker) error { w.keys.Take(keys); return nil }
 }
 
 // Logger is told what happens; without it slog.Default.

@@ -51,7 +51,7 @@ function typed (p) {
 }
 
 function types (code) {
-  const out = [HEAD, `export interface Columns { ${Object.keys(code.COLUMNS).map(c => c + '?: any').join('; ')} }`]
+  const out = [HEAD, `export interface Columns { ${Object.keys(code.COLUMNS).map(c => c + '?: any').join('; ')}; keys?: Keys; plain?: string[] }`]
   for (const [name, value] of Object.entries(code)) {
     if (typeof value !== 'function') out.push(`export const ${name}: any`)
     else if (value.toString().startsWith('class')) {

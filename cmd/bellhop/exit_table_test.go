@@ -79,7 +79,7 @@ var withDatabase = map[string]onDatabase{
 // alone are the commands that open none, or have tests of their own that are longer than a line.
 var alone = strings.Fields(`agent-check agent-new agent-try bury completion-bash completion-fish completion-powershell completion-zsh
 	config-check context-add context-ls context-rm context-show context-use cron-explain demo demo-agent dev help
-	install-launchd install-roles install-systemd man mcp migrate ready rjmd rjmproc rjmsetup serve
+	install-launchd install-roles install-systemd key-ls key-new key-open key-seal man mcp migrate ready rjmd rjmproc rjmsetup serve
 	simulate torture skill torture-agent ui verify version weigh`)
 
 // leaves are the commands, as they are typed.

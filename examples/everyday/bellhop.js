@@ -19,9 +19,18 @@
 //     }
 //   }, { concurrency: 4 })                     // until SIGTERM
 //
+// With keys (`bellhop key new app.keys`) the database never has args and vars in plain text:
+//
+//   const keys = new bellhop.Keys('app.keys')
+//   await bellhop.submit(client, 'invoice', { order: 42 }, { keys })
+//   await bellhop.work(client, handlers, { keys })
+//
 // All of it is SQL that you may write yourself. Rights are the login's: grant it bellhop_submitter to submit, and
 // bellhop_worker to work, with its types in bellhop.worker_type.
 'use strict'
+
+const crypto = require('node:crypto')
+const fs = require('node:fs')
 
 // COLUMNS are what a job may be given: the arguments of bellhop.submit, and their types.
 const COLUMNS = {
@@ -35,10 +44,89 @@ const FINAL = ['succeeded', 'failed', 'cancelled', 'quarantined']
 
 class NotFound extends Error {}
 
-// submit gives the id. args is one line of text, or what becomes JSON. Columns are those of COLUMNS.
+// NoKey: a text is sealed with a key that is not here; its id is in key.
+class NoKey extends Error {
+  constructor (key) { super(`sealed with key ${key}, which is not here`); this.key = key }
+}
+
+const SEALED = /^bellhop:sealed:([A-Za-z0-9._-]{1,64}):([A-Za-z0-9._-]{1,64}):([A-Za-z0-9+/]*={0,2})$/
+const drawn = (key, salt, info, length) => Buffer.from(crypto.hkdfSync('sha256', key, salt, info, length))
+
+// Keys are those of a file, as `bellhop key new` makes it: the first one seals, each of them opens. A place is args,
+// vars.NAME, item.COLUMN, result or steps.NAME: a text is sealed for a type and a place, and opens there alone.
+class Keys {
+  #keys = new Map()
+
+  constructor (file) {
+    if (file === null) return // none: it opens nothing
+    for (const line of fs.readFileSync(file, 'utf8').split('\n').map(line => line.trim())) {
+      if (line === '' || line.startsWith('#')) continue
+      const [, id, text] = /^([A-Za-z0-9._-]{1,64})\s+([A-Za-z0-9+/]{43}=)$/.exec(line) ?? []
+      if (id === undefined || this.#keys.has(id)) throw new Error(`${file}: each line is KEYID BASE64, as bellhop key new writes it, and each id is there once`)
+      this.#keys.set(id, Buffer.from(text, 'base64'))
+    }
+    if (this.#keys.size === 0) throw new Error(`${file}: there is no key; make one: bellhop key new FILE`)
+  }
+
+  // seal gives the envelope of a text. Two of one text differ, unless again names the key of a job that may come again.
+  seal (type, place, text, again = null) {
+    if (text.startsWith('bellhop:sealed:') || text.includes('\0') || (place === 'args' && /[\r\n]/.test(text))) {
+      throw new Error(`${place} is sealed already, or has a zero byte or a line break: write that as JSON does (\\n)`)
+    }
+    if (Buffer.byteLength(text) > 16 << 20) throw new Error(`${place} has more than 16 MiB: put it where the agent can fetch it, and give its place`)
+    const [id, key] = this.#keys.entries().next().value
+    const salt = again === null
+      ? crypto.randomBytes(24)
+      : crypto.createHmac('sha256', drawn(key, '', 'bellhop sealed 1 repeat', 32)).update(`${again}\0${type}\0${place}\0${text}`).digest().subarray(0, 24)
+    const from = drawn(key, salt, 'bellhop sealed 1', 44)
+    const head = `bellhop:sealed:1:${id}`
+    const gcm = crypto.createCipheriv('aes-256-gcm', from.subarray(0, 32), from.subarray(32)).setAAD(Buffer.from(`${head}\0${type}\0${place}`))
+    return `${head}:${Buffer.concat([salt, gcm.update(text, 'utf8'), gcm.final(), gcm.getAuthTag()]).toString('base64')}`
+  }
+
+  // open gives the text of an envelope; any other text is given as it is. NoKey; another error when it cannot be opened.
+  open (type, place, text) {
+    if (typeof text !== 'string' || !text.startsWith('bellhop:sealed:')) return text
+    const [, form, id, base64] = SEALED.exec(text) ?? []
+    if (id !== undefined && (form !== '1' || !this.#keys.has(id))) throw new NoKey(id)
+    try {
+      const body = Buffer.from(base64, 'base64')
+      if (body.length < 40 || body.toString('base64') !== base64) throw new Error()
+      const from = drawn(this.#keys.get(id), body.subarray(0, 24), 'bellhop sealed 1', 44)
+      const gcm = crypto.createDecipheriv('aes-256-gcm', from.subarray(0, 32), from.subarray(32), { authTagLength: 16 })
+      gcm.setAAD(Buffer.from(`bellhop:sealed:1:${id}\0${type}\0${place}`)).setAuthTag(body.subarray(-16))
+      return Buffer.concat([gcm.update(body.subarray(24, -16)), gcm.final()]).toString()
+    } catch { // which of them tells nothing
+      throw new Error('it cannot be opened: it was sealed for another type or place, or changed since')
+    }
+  }
+
+  // sealJob gives args (a text, or what becomes JSON) and vars of a job, sealed but for the vars that plain names.
+  sealJob (type, args = null, vars = null, plain = [], again = null) {
+    if (args !== null) args = this.seal(type, 'args', typeof args === 'string' ? args : JSON.stringify(args), again)
+    const missing = plain.find(name => !Object.hasOwn(vars ?? {}, name))
+    if (missing !== undefined) throw new Error(`var ${missing} is to stay plain, and the job has no such var`)
+    const sealed = ([name, text]) => [name, plain.includes(name) ? text : this.seal(type, 'vars.' + name, text, again)]
+    return { args, vars: vars && Object.fromEntries(Object.entries(vars).map(sealed)) }
+  }
+}
+
+const NO_KEYS = new Keys(null)
+
+// submit gives the id. args is one line of text, or what becomes JSON. Columns are those of COLUMNS. With keys the
+// database has args and vars sealed, but for the vars that plain names.
 async function submit (client, type, args = null, columns = {}) {
+  const { keys, plain = [], ...rest } = columns
+  if (keys) {
+    if (rest.msq != null) throw new Error('a query cannot be sealed: it runs in the database; submit it without keys')
+    const again = (rest.once ?? 'ever') === 'ever' ? rest.key : null
+    const vars = typeof rest.vars === 'string' ? JSON.parse(rest.vars) : rest.vars
+    const sealed = keys.sealJob(type, args, vars, plain, again)
+    args = sealed.args
+    if (sealed.vars) rest.vars = sealed.vars
+  } else if (plain.length) throw new Error('plain names vars that stay plain, and there are no keys')
   if (args !== null && typeof args !== 'string') args = JSON.stringify(args)
-  const given = { type, args, ...columns }
+  const given = { type, args, ...rest }
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(COLUMNS, name)) throw new Error(`a job has no column ${name}; it has ${Object.keys(COLUMNS).join(', ')}`)
   }
@@ -107,12 +195,18 @@ async function sweep (client, order, type, states) {
 
 // Run is a job that this worker has, for its handler. signal aborts when the job is to stop, or is lost.
 class Run {
-  constructor (client, row, lease) {
-    Object.assign(this, row, { client, lease, ended: false, stop: new AbortController() })
+  constructor (client, row, lease, keys) {
+    Object.assign(this, row, { client, lease, keys, ended: false, stop: new AbortController() })
     this.signal = this.stop.signal
     this.steps ??= {}
     this.calls = {}
-    try { this.args = JSON.parse(row.args) } catch { /* a line of text */ }
+  }
+
+  _open () {
+    const keys = this.keys ?? NO_KEYS
+    for (const [name, text] of Object.entries(this.vars ?? {})) this.vars[name] = keys.open(this.type, 'vars.' + name, text)
+    this.args = keys.open(this.type, 'args', this.args)
+    try { this.args = JSON.parse(this.args) } catch { /* a line of text */ }
   }
 
   // finish: the job has succeeded, if the transaction commits.
@@ -146,9 +240,16 @@ class Run {
     throw new Rest()
   }
 
-  // children: makes jobs, such as {type: 'resize', args: '1.jpg'}; how each has ended, in a later run.
+  // children: makes jobs, such as {type: 'resize', args: '1.jpg'}; how each has ended, in a later run. A worker with keys
+  // seals their args and vars, but for the vars that the job's plain names.
   async children (...jobs) {
     if (jobs.length === 0) return []
+    if (this.keys) {
+      jobs = jobs.map(({ plain, ...job }) => {
+        const { args, vars } = this.keys.sealJob(job.type, job.args, job.vars, plain)
+        return { ...job, ...(args !== null && { args }), ...(vars && { vars }) }
+      })
+    }
     const name = `children.${this.call('children')}`
     if (name in this.steps) return this.steps[name]
     await this.client.query('select bellhop.children($1, $2, $3)', [this.id, this.fence, JSON.stringify(jobs)])
@@ -180,8 +281,9 @@ class Run {
 class Rest extends Error {}
 
 // work does jobs of these types until stop (without one: SIGTERM or SIGINT) aborts, then ends those that run. It makes
-// connections of its own, to where the client leads; connect may also be a function that makes a Client.
-async function work (connect, handlers, { concurrency = 1, lease = 60, stop } = {}) {
+// connections of its own, to where the client leads; connect may also be a function that makes a Client. keys open what
+// is sealed; a job whose key is not there waits, and no attempt is counted.
+async function work (connect, handlers, { concurrency = 1, lease = 60, stop, keys } = {}) {
   if (typeof connect !== 'function') {
     const { user, password, host, port, database, ssl, constructor: Client } = connect
     connect = () => new Client({ user, password, host, port, database, ssl })
@@ -214,11 +316,13 @@ async function work (connect, handlers, { concurrency = 1, lease = 60, stop } = 
   const run = async job => {
     runs.add(job)
     try {
+      job._open()
       await handlers[job.type](job)
       if (!job.ended) await job.finish()
     } catch (e) {
       await job.client.query('rollback')
       if (e instanceof Rest) return
+      if (e instanceof NoKey) return await job.client.query('select bellhop.lacks_key($1, $2, $3)', [job.id, job.fence, e.key])
       if (e.code !== 'BH004') await job.fail(e.stack ?? e).catch(e => { if (e.code !== 'BH004') throw e })
     } finally {
       runs.delete(job)
@@ -240,7 +344,7 @@ async function work (connect, handlers, { concurrency = 1, lease = 60, stop } = 
     while (!stop.aborted) {
       const rung = pause(client, 1) // from before the look, so that no ring is missed
       const { rows } = await client.query('select id, fence, attempt, type, args, key, vars, deadline, steps from bellhop.take($1, 1, make_interval(secs => $2))', [Object.keys(handlers), lease])
-      if (rows.length) await run(new Run(client, rows[0], lease))
+      if (rows.length) await run(new Run(client, rows[0], lease, keys))
       else await rung // until it rings, or for a second
     }
   })))
@@ -248,4 +352,4 @@ async function work (connect, handlers, { concurrency = 1, lease = 60, stop } = 
   await renewer
 }
 
-module.exports = { COLUMNS, submit, look, watch, wait, cancel, retry, retryAll, cancelAll, work, Run, NotFound }
+module.exports = { COLUMNS, submit, look, watch, wait, cancel, retry, retryAll, cancelAll, work, Run, NotFound, Keys, NoKey }

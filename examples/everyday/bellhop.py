@@ -16,10 +16,21 @@ A worker does jobs, without an agent or an instance of bellhop:
             job.finish({"pages": 2})
     bellhop.work(conn, {"invoice": invoice}, concurrency=4)  # until SIGTERM
 
+With keys (`bellhop key new app.keys`) the database never has args and vars in plain text:
+
+    keys = bellhop.Keys("app.keys")          # it needs the package cryptography
+    bellhop.submit(conn, "invoice", {"order": 42}, keys=keys)
+    bellhop.work(conn, {"invoice": invoice}, keys=keys)
+
 All of it is SQL that you may write yourself. Rights are the login's: grant it bellhop_submitter to submit, and
 bellhop_worker to work, with its types in bellhop.worker_type.
 """
+import base64
+import hashlib
+import hmac
 import json
+import os
+import re
 import select
 import signal
 import threading
@@ -52,8 +63,100 @@ class NotFound(Exception):
     pass
 
 
-def submit(conn, type, args=None, **columns):
-    """Gives the id. args is one line of text, or what becomes JSON. Columns are those of COLUMNS."""
+class NoKey(Exception):
+    """A text is sealed with a key that is not here: its id is in key."""
+
+    def __init__(self, key):
+        super().__init__(f"sealed with key {key}, which is not here")
+        self.key = key
+
+
+class Keys:
+    """The keys of a file, as `bellhop key new` makes it: the first one seals, each of them opens. A place is args,
+    vars.NAME, item.COLUMN, result or steps.NAME: a text is sealed for a type and a place, and opens there alone."""
+
+    def __init__(self, file):
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: F401
+        except ImportError:
+            raise ImportError("keys need the package cryptography: pip install cryptography (Debian: python3-cryptography)")
+        with open(file, encoding="utf-8") as f:
+            words = [line.split() for line in f if line.strip() and not line.lstrip().startswith("#")]
+        self._keys = {}
+        for line in words:
+            if not re.fullmatch("[A-Za-z0-9._-]{1,64} [A-Za-z0-9+/]{43}=", " ".join(line)) or line[0] in self._keys:
+                raise ValueError(f"{file}: each line is KEYID BASE64, as bellhop key new writes it, and each id is there once")
+            self._keys[line[0]] = base64.b64decode(line[1])
+        if not self._keys:
+            raise ValueError(f"{file}: there is no key; make one: bellhop key new FILE")
+
+    def seal(self, type, place, text, again=None):
+        """The envelope of a text. Two of one text differ, unless again names the key of a job that may come again."""
+        if text.startswith("bellhop:sealed:") or "\0" in text or place == "args" and re.search("[\r\n]", text):
+            raise ValueError(f"{place} is sealed already, or has a zero byte or a line break: write that as JSON does (\\n)")
+        if len(text.encode()) > 16 << 20:
+            raise ValueError(f"{place} has more than 16 MiB: put it where the agent can fetch it, and give its place")
+        id, salt = next(iter(self._keys)), os.urandom(24)
+        if again is not None:
+            drawn = _drawn(self._keys[id], None, b"bellhop sealed 1 repeat", 32)
+            salt = hmac.digest(drawn, f"{again}\0{type}\0{place}\0{text}".encode(), hashlib.sha256)[:24]
+        aes, nonce = _cipher(self._keys[id], salt)
+        head = f"bellhop:sealed:1:{id}"
+        body = salt + aes.encrypt(nonce, text.encode(), f"{head}\0{type}\0{place}".encode())
+        return f"{head}:{base64.b64encode(body).decode()}"
+
+    def open(self, type, place, text):
+        """The text of an envelope; any other text is given as it is. NoKey; ValueError when it cannot be opened."""
+        if text is None or not text.startswith("bellhop:sealed:"):
+            return text
+        m = re.fullmatch("bellhop:sealed:([A-Za-z0-9._-]{1,64}):([A-Za-z0-9._-]{1,64}):([A-Za-z0-9+/=]*)", text)
+        if m and (m[1] != "1" or m[2] not in self._keys):
+            raise NoKey(m[2])
+        try:
+            body = base64.b64decode(m[3], validate=True)
+            aes, nonce = _cipher(self._keys[m[2]], body[:24])
+            return aes.decrypt(nonce, body[24:], f"bellhop:sealed:1:{m[2]}\0{type}\0{place}".encode()).decode()
+        except Exception:  # InvalidTag, a short text: which of them tells nothing
+            raise ValueError("it cannot be opened: it was sealed for another type or place, or changed since") from None
+
+    def seal_job(self, type, args, vars, plain=(), again=None):
+        """The args (a text, or what becomes JSON) and the vars of a job, sealed but for the vars that plain names."""
+        if args is not None:
+            args = self.seal(type, "args", args if isinstance(args, str) else json.dumps(args), again)
+        for name in plain:
+            if name not in (vars or {}):
+                raise ValueError(f"var {name} is to stay plain, and the job has no such var")
+        if vars is not None:
+            vars = {n: v if n in plain else self.seal(type, "vars." + n, v, again) for n, v in vars.items()}
+        return args, vars
+
+
+NO_KEYS = Keys.__new__(Keys)
+NO_KEYS._keys = {}
+
+
+def _drawn(key, salt, info, length):
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+    return HKDF(SHA256(), length, salt, info).derive(key)
+
+
+def _cipher(key, salt):
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    drawn = _drawn(key, salt, b"bellhop sealed 1", 44)
+    return AESGCM(drawn[:32]), drawn[32:]
+
+
+def submit(conn, type, args=None, keys=None, plain=(), **columns):
+    """Gives the id. args is one line of text, or what becomes JSON. Columns are those of COLUMNS. With keys the database
+    has args and vars sealed, but for the vars that plain names."""
+    if keys is not None:
+        if columns.get("msq") is not None:
+            raise ValueError("a query cannot be sealed: it runs in the database; submit it without keys")
+        again = columns.get("key") if columns.get("once", "ever") == "ever" else None
+        args, columns["vars"] = keys.seal_job(type, args, columns.get("vars"), plain, again)
+    elif plain:
+        raise ValueError("plain names vars that stay plain, and there are no keys")
     if args is not None and not isinstance(args, str):
         args = json.dumps(args)
     if columns.get("vars") is not None:
@@ -132,14 +235,19 @@ class Rest(BaseException):
 class Run:
     """A job that this worker has, for its handler. cancelled is set when the job is to stop, or is lost."""
 
-    def __init__(self, conn, row, lease):
-        self.id, self.fence, self.attempt, self.type, args, self.key, self.vars, self.deadline, steps = row
-        self.steps, self._calls = steps or {}, {}
-        try:
-            self.args = json.loads(args) if args is not None else None
-        except ValueError:
-            self.args = args  # a line of text
+    def __init__(self, conn, row, lease, keys=None):
+        self.id, self.fence, self.attempt, self.type, self.args, self.key, self.vars, self.deadline, steps = row
+        self.steps, self._calls, self.keys = steps or {}, {}, keys
         self.conn, self.lease, self.ended, self.cancelled = conn, lease, False, threading.Event()
+
+    def _open(self):
+        keys = self.keys or NO_KEYS
+        self.vars = self.vars and {name: keys.open(self.type, "vars." + name, text) for name, text in self.vars.items()}
+        self.args = keys.open(self.type, "args", self.args)
+        try:
+            self.args = json.loads(self.args) if self.args is not None else None
+        except ValueError:
+            pass  # a line of text
 
     def finish(self, result=None):
         """The job has succeeded, if the transaction commits."""
@@ -169,9 +277,15 @@ class Run:
             raise Rest
 
     def children(self, *jobs):
-        """Makes jobs, such as {"type": "resize", "args": "1.jpg"}; how each has ended, in a later run."""
+        """Makes jobs, such as {"type": "resize", "args": "1.jpg"}; how each has ended, in a later run. A worker with keys
+        seals their args and vars, but for the vars that the job's plain names."""
         if not jobs:
             return []
+        if self.keys is not None:
+            jobs = [dict(job) for job in jobs]
+            for job in jobs:
+                sealed = self.keys.seal_job(job["type"], job.get("args"), job.get("vars"), job.pop("plain", ()))
+                job.update({name: value for name, value in zip(("args", "vars"), sealed) if value is not None})
         name = f"children.{self._call('children')}"
         if name not in self.steps:
             self._rest("select bellhop.children(%s, %s, %s)", json.dumps(jobs))
@@ -205,9 +319,10 @@ class Run:
             self.cancelled.set()
 
 
-def work(url, handlers, concurrency=1, lease=60, stop=None):
+def work(url, handlers, concurrency=1, lease=60, stop=None, keys=None):
     """Does jobs of these types until stop is set (without one: until SIGTERM or SIGINT), then ends those that run.
-    It makes connections of its own: to the url, or to where a connection leads that is given in its place."""
+    It makes connections of its own: to the url, or to where a connection leads that is given in its place.
+    keys opens what is sealed; a job whose key is not there waits, and no attempt is counted."""
     import psycopg
     if not isinstance(url, str):
         url = psycopg.conninfo.make_conninfo(url.info.dsn, password=url.info.password)
@@ -229,7 +344,7 @@ def work(url, handlers, concurrency=1, lease=60, stop=None):
                         if row is None:
                             select.select([conn.fileno()], [], [], 1)  # until it rings, or for a second
                         else:
-                            run(Run(conn, row, lease))
+                            run(Run(conn, row, lease, keys))
             except psycopg.OperationalError as e:  # the server is away: the lease ends, and the job is done again
                 print(f"bellhop: {e}", flush=True)
                 stop.wait(1)
@@ -238,12 +353,15 @@ def work(url, handlers, concurrency=1, lease=60, stop=None):
         with lock:
             runs[job.id] = job
         try:
+            job._open()
             handlers[job.type](job)
             if not job.ended:
                 job.finish()
         except (psycopg.OperationalError, Rest) as e:
             if not isinstance(e, Rest):
                 raise
+        except NoKey as e:
+            job.conn.execute("select bellhop.lacks_key(%s, %s, %s)", [job.id, job.fence, e.key])
         except Exception as e:
             if getattr(e, "sqlstate", None) == "BH004":  # another run has it by now
                 return

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -23,6 +24,11 @@ type Columns struct {
 	Vars                                 map[string]string
 }
 
+// sealed is how a sealed text begins (package seal): it differs from job to job, so no lock can be made of it.
+const sealed = "bellhop:sealed:"
+
+var errSealed = errors.New("the locks of its agent go by args or a var that is sealed; submit it with that var plain (--plain NAME)")
+
 // Resolved is a job with these columns, with its agent's locks beside its own.
 func (t Templates) Resolved(w Waiting, of Columns) Waiting {
 	w.Args, w.Key, w.RunOn, w.SubmittedBy = deref(of.Args), deref(of.Key), deref(of.RunOn), deref(of.SubmittedBy)
@@ -32,6 +38,9 @@ func (t Templates) Resolved(w Waiting, of Columns) Waiting {
 		return w
 	}
 	set, err := Resolve(templates, of.lookup)
+	if strings.Contains(strings.Join(set.Text(), " "), sealed) || err != nil && strings.Contains(err.Error(), sealed) {
+		err = errSealed
+	}
 	if err != nil {
 		w.Unreadable = err
 		return w

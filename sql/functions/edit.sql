@@ -93,7 +93,7 @@ begin
          state         = case when edit_job.hold or j.held then 'held' when edit_job.run_at is null or j.unmet is not null then j.state
                               when at > clock_timestamp() then 'scheduled' else 'ready' end,
          waiting_for   = case when edit_job.hold or edit_job.run_on is not null and j.unmet is null then null
-                              when (j.waiting_for in ('retry_delay', 'snoozed', 'sleeps') or j.waiting_for like 'awaits_event: %') and edit_job.run_at is not null then null else j.waiting_for end
+                              when (j.waiting_for in ('retry_delay', 'snoozed', 'sleeps') or j.waiting_for like 'awaits_event: %' or j.waiting_for like e'no\\_key: %') and edit_job.run_at is not null then null else j.waiting_for end
    where j.id = edit_job.id;
   if edit_job.args is not null or edit_job.vars is not null then
     perform bellhop.unwanted_remote(edit_job.id);

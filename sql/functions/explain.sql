@@ -80,8 +80,11 @@ begin
     return query select * from bellhop.reason(
       case when j.waiting_for in ('retry_delay', 'snoozed', 'sleeps') then j.waiting_for
            when j.waiting_for like e'awaits\\_event: %' then case when isfinite(j.run_at) then 'awaits_event' else 'awaits_event/ever' end
-           when j.waiting_for like 'no_resources: %' then 'no_resources' else 'scheduled' end,
+           when j.waiting_for like 'no_resources: %' then 'no_resources'
+           when j.waiting_for like e'no\\_key: %' then 'no_key' else 'scheduled' end,
       jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, strpos(j.waiting_for, ': ') + 2), 'since', r.since, 'event', r.event,
+        'have', coalesce((select 'it is on instance ' || string_agg(i.name, ', ' order by i.name) from bellhop.instance i
+                           where i.state = 'live' and bellhop.key_wanted(j.waiting_for) = any (i.keys)), 'no live instance has that key'),
         'keeps', (select ' It keeps its locks.' from bellhop.lock_grant g where g.job = j.id and g.fence = j.fence and g.rests limit 1),
         'quoted', case when r.event ~ '^[A-Za-z0-9_.:/@%+-]+$' then r.event else '''' || replace(r.event, '''', e'''\\''''') || '''' end,
         'attempt', j.attempt, 'most', j.max_attempts, 'at', bellhop.clock(j.run_at), 'error', coalesce(j.error, 'no reason was given'), 'in',

@@ -2,7 +2,7 @@
 -- _005_share_template asks for it.
 
 -- template_share: the share that its type's template gives a job, at most 200 characters of it. NULL: the type has no
--- template, or the job lacks what that names; an empty value counts as none. Index: the primary key.
+-- template, or the job lacks what that names; an empty value counts as none, and so does a sealed one. Index: the primary key.
 -- Grant: reader scheduler
 create or replace function bellhop.template_share(type text, args text, key text, vars jsonb) returns text
 language plpgsql stable
@@ -18,7 +18,7 @@ begin
   foreach part in array coalesce(parts, '{}') loop
     value := case when part like '=%' then substr(part, 2) when part = 'args' then template_share.args when part = 'key' then template_share.key
                   else template_share.vars ->> substr(part, 6) end;
-    if value is null or value = '' and part not like '=%' then
+    if value is null or value = '' and part not like '=%' or value like 'bellhop:sealed:%' then
       return null;
     end if;
     share := share || value;

@@ -363,3 +363,7 @@ select bellhop.promise_danger($1, $2, $3)
 -- Moves the keys of the jobs that a pass has started. $1 types, $2 priorities, $3 keys, $4 how many starts, $5 whether other
 -- jobs of that type and priority wait. Guard: share_clock's rows, locked. Indexes: those of the function.
 select bellhop.lock_turns_taken($1::text[], $2::smallint[], $3::text[], $4::integer[], $5::boolean[])
+
+-- name: wake_sealed
+-- The jobs that wait for one of the keys $1 are due. Index: jobqueue_parked.
+select bellhop.wake_sealed($1)

@@ -40,6 +40,7 @@ type Instance struct {
 	Tells                   []string // which messages it can send: notice.Letter.Needs
 	Watches                 *string  // what sensors it can watch, as workflow.Sees; nil: none
 	Listen                  string   // where it answers; empty: nowhere
+	Keys                    []string // ids of the keys with which it opens sealed jobs
 	Hosts                   []Host
 	Agents                  []Agent
 }
@@ -72,6 +73,8 @@ var (
 	registerSQL     = sql.Query("register")
 	publishHostSQL  = sql.Query("publish_host")
 	publishAgentSQL = sql.Query("publish_agent")
+	publishKeysSQL  = sql.Query("publish_keys")
+	wakeSealedSQL   = sql.Query("wake_sealed")
 	unpublishSQL    = sql.Query("unpublish_agents")
 	childrenSQL     = sql.Query("publish_children")
 	beatSQL         = sql.Query("beat")
@@ -91,7 +94,8 @@ func (r *Registry) Register(ctx context.Context, i Instance) (scheduler.Instance
 				return err
 			}
 			if err := tx.QueryRow(ctx, registerSQL, i.Name, i.Hostname, i.Machine, i.Pid, i.ProcessStart, i.Version, i.Lag,
-				sql.OrNull(i.Queries), i.Policy, sql.ListOrEmpty(i.Tells), i.Watches, i.Listen).Scan(&id); err != nil {
+				sql.OrNull(i.Queries), i.Policy, sql.ListOrEmpty(i.Tells), i.Watches, i.Listen,
+				sql.ListOrEmpty(i.Keys)).Scan(&id); err != nil {
 				return err
 			}
 			return publish(ctx, tx, id, i)
@@ -111,6 +115,9 @@ func (r *Registry) Reintroduce(ctx context.Context, me scheduler.InstanceID, i I
 			if _, err := tx.Exec(ctx, unpublishSQL, int64(me), sql.ListOrEmpty(types)); err != nil {
 				return err
 			}
+			if _, err := tx.Exec(ctx, publishKeysSQL, int64(me), sql.ListOrEmpty(i.Keys)); err != nil {
+				return err
+			}
 			return publish(ctx, tx, int64(me), i)
 		})
 	})
@@ -121,6 +128,11 @@ func (r *Registry) Reintroduce(ctx context.Context, me scheduler.InstanceID, i I
 }
 
 func publish(ctx context.Context, tx pgx.Tx, id int64, i Instance) error {
+	if len(i.Keys) > 0 {
+		if _, err := tx.Exec(ctx, wakeSealedSQL, i.Keys); err != nil {
+			return err
+		}
+	}
 	for _, h := range i.Hosts {
 		if h.Serves == nil {
 			h.Serves = []string{}

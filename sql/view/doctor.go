@@ -23,6 +23,7 @@ var (
 	doctorTurnsSQL    = sql.Query("doctor_turns")
 	lacksSQL          = sql.Query("lacks")
 	doctorWorkSQL     = sql.Query("doctor_work")
+	doctorKeysSQL     = sql.Query("doctor_keys")
 )
 
 // ServerRow is what a server and the session on it are like.
@@ -92,6 +93,18 @@ type WorkRow struct {
 // those are old that ended before.
 func (l Look) Work(ctx context.Context, since, before time.Duration) ([]WorkRow, error) {
 	return collect[WorkRow](ctx, l.db, "look at how jobs go", doctorWorkSQL, since.Seconds(), before.Seconds())
+}
+
+// KeyRow is a key for sealed jobs: how many wait for it, and which live instances have it, and which do not.
+type KeyRow struct {
+	Key        string
+	Jobs       int64
+	Has, Lacks string
+}
+
+// Keys gives the keys that jobs wait for, and those of the live instances.
+func (l Look) Keys(ctx context.Context) ([]KeyRow, error) {
+	return collect[KeyRow](ctx, l.db, "look at the keys for sealed jobs", doctorKeysSQL)
 }
 
 // Server gives what the server is like.

@@ -214,7 +214,7 @@ func payload(ctx context.Context, l view.Look, id scheduler.JobID) (Payload, err
 	if err == nil && !there {
 		err = notFound(fmt.Sprintf("job %d", id))
 	}
-	return Payload(p), err
+	return Payload(p.Shown()), err
 }
 
 func (a *API) trace(ctx context.Context, l view.Look, in *JobWord) (w report.Waterfall, err error) {

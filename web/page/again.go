@@ -13,7 +13,7 @@ import (
 
 // Given is what a job was given, as a form can show it and give it back; nil: it has no such line.
 func (d jobData) Given() *string {
-	if d.Payload == nil || d.IsMSQ {
+	if d.Payload == nil || d.IsMSQ || d.Sealed {
 		return nil
 	}
 	text := ""

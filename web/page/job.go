@@ -29,6 +29,7 @@ type jobData struct {
 	Trace    report.Waterfall
 	Bars     []timeBar
 	Payload  *view.PayloadRow
+	Sealed   bool // its args: the database does not have them in plain text
 	Result   string
 	Items    []itemGroup
 	ItemsOf  *itemBar
@@ -160,6 +161,7 @@ func (d *jobData) inside(r *request, id scheduler.JobID) error {
 		return err
 	}
 	if p, ok := payloads[id]; ok {
+		d.Sealed, p = p.Sealed(), p.Shown()
 		d.Payload = &p
 	}
 	result, err := r.Look.Result(r, id)

@@ -17,6 +17,7 @@ import (
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
 	"bellhop/scheduler/lock"
+	"bellhop/seal"
 	"bellhop/sql/view"
 )
 
@@ -28,6 +29,8 @@ type submitFlags struct {
 	vars, after         []string
 	wait, quiet         bool
 	by                  string
+	keys                string
+	plain               []string
 	anyway              bool
 	promised            *time.Time // by
 }
@@ -55,14 +58,18 @@ new ARGS.
 
 With --by the job is submitted if the forecast promises that it has ended by then: if
 nine of ten cases keep it. Else the reasons are told (exit code 7), unless --anyway.
-A promise is watched: bellhop explain says when it is in danger.`,
+A promise is watched: bellhop explain says when it is in danger.
+
+With --seal-with the database, its logs and backups never have ARGS and vars in plain
+text: instances with the key open them for the agent. bellhop key new makes the file.`,
 		Example: `  bellhop submit license /srv/a.c
   bellhop submit license --msq "select path from files where license is null" --key scan.2026-11-22 --wait
   bellhop submit report --key nightly --per 24h
   bellhop submit index /srv --key index --replace --at +5s
   bellhop submit notify bob --after scan.2026-11-22 --after 42 --on-failure run
   bellhop submit report --at +10m --priority -5 --var YEAR=2026
-  bellhop submit report --by 06:00`,
+  bellhop submit report --by 06:00
+  bellhop submit mail ann@example.org --seal-with app.keys`,
 		Args: a.Args(typeAndArgs),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(a, cmd, args) },
 	}
@@ -124,6 +131,8 @@ func (f *submitFlags) flags(c *cobra.Command) {
 	fields.Var(&f.after, "after")
 	fields.Var((*cli.Commas)(&f.Wanted), "wanted")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "do not warn if no running instance has an agent of TYPE")
+	flags.StringVar(&f.keys, "seal-with", "", "seal ARGS and vars with the first key of this `file`, so that the database never has them in plain text")
+	flags.StringArrayVar(&f.plain, "plain", nil, "with --seal-with: leave the var of this `name` plain (repeatable)")
 	flags.StringVar(&f.by, "by", "", "promise its end by this `time`: 06:00, '06:00 Europe/Prague', '2026-12-01 06:00' or +90m")
 	flags.BoolVar(&f.anyway, "anyway", false, "with --by: submit it although it cannot be promised")
 	flags.BoolVar(&f.wait, "wait", false, "wait for its end, and print its result; exit code 1 unless it succeeded")
@@ -179,7 +188,25 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (view.Submiss
 		}
 		s.Vars = vars
 	}
-	return s, nil
+	return s, f.seal(&s)
+}
+
+// seal seals what the job is given, with --seal-with.
+func (f submitFlags) seal(s *view.Submission) error {
+	if f.keys == "" {
+		if f.plain != nil {
+			return badFlag("--plain", f.plain[0], "it concerns --seal-with, which is not given: all vars are plain")
+		}
+		return nil
+	}
+	keys, err := seal.Read(f.keys)
+	if err != nil {
+		return badFlag("--seal-with", f.keys, err.Error())
+	}
+	if err := s.Seal(keys, f.plain); err != nil {
+		return cli.Usage("submit", "--seal-with: "+err.Error(), "bellhop submit --help")
+	}
+	return nil
 }
 
 // promises reads --by.

@@ -96,6 +96,7 @@ func (d *doctor) run(ctx context.Context) error {
 		return err
 	}
 	d.checkSystem()
+	d.checkKeyFile()
 	d.checkFiles()
 	d.checkLeftovers()
 	d.checkCgroups()
@@ -146,7 +147,7 @@ func (d *doctor) checkDatabase(ctx context.Context) error {
 	d.checkEmbedded(server)
 	d.checkServer(server, asked)
 	for _, check := range []func(context.Context, *cli.Session) error{d.checkSchema, d.checkGrowth, d.checkLogins,
-		d.checkBell, d.checkFindings} {
+		d.checkBell, d.checkSealed, d.checkFindings} {
 		if err := check(ctx, s); err != nil {
 			if cli.IsLost(err) {
 				return err

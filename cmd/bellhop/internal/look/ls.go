@@ -116,7 +116,8 @@ func ls(ctx context.Context, a *cli.App, s *cli.Session, f view.Filter, limit in
 	}
 	jobs := make([]listedJob, len(rows))
 	for i, r := range rows {
-		jobs[i] = listedJob{r, payloads[r.ID].Args, payloads[r.ID].MSQ}
+		p := payloads[r.ID].Shown()
+		jobs[i] = listedJob{r, p.Args, p.MSQ}
 	}
 	if a.JSON() {
 		return a.PrintJSON(jobs)

@@ -69,6 +69,7 @@ func readJob(ctx context.Context, s *cli.Session, word string) (shownJob, error)
 		return job, err
 	}
 	if p, ok := payloads[id]; ok {
+		p = p.Shown()
 		job.PayloadRow = &p
 	}
 	if job.Result, err = s.Look.Result(ctx, id); err != nil {

@@ -12,6 +12,7 @@ import (
 	"bellhop/cmd/bellhop/internal/fleet"
 	"bellhop/config"
 	"bellhop/scheduler"
+	"bellhop/seal"
 )
 
 // reloader takes the configuration anew while an instance runs.
@@ -30,6 +31,10 @@ const reloadPatience = 10 * time.Second
 // all of it is told, and nothing is taken.
 func (r *reloader) reload() {
 	now, err := r.load()
+	var keys *seal.Keys
+	if err == nil {
+		keys, err = readKeys(now)
+	}
 	said := ""
 	if err != nil {
 		said = cli.Redact(err.Error())
@@ -37,10 +42,17 @@ func (r *reloader) reload() {
 	} else {
 		changes := config.Compare(r.file, now)
 		r.file = changes.Config
-		if !changes.Nothing() {
+		said = changes.String()
+		opens := r.instance.takeKeys(keys)
+		switch {
+		case opens != "" && changes.Nothing() && len(changes.Restart) == 0:
+			said = opens
+		case opens != "":
+			said += "; " + opens
+		}
+		if !changes.Nothing() || opens != "" {
 			r.instance.take(r.effective(), changes.Changed)
 		}
-		said = changes.String()
 		r.log.Info("configuration reloaded", "took", said)
 	}
 	go func() {
@@ -64,7 +76,7 @@ func (r *reloader) effective() config.Config {
 func (i *Instance) take(c config.Config, renewed []scheduler.TypeName) {
 	i.launcher.Reload(fleet.Specs(c))
 	if me, err := introduce(c, i.machine); err == nil { // it went well when it started
-		me.Listen = i.me.Load().Listen // that is not changed
+		me.Listen, me.Keys = i.me.Load().Listen, i.me.Load().Keys // these are not changed
 		i.me.Store(&me)
 	}
 	i.System.Reload(port.Setup{Hosts: hostSpecs(c), Agents: agentTypes(c),

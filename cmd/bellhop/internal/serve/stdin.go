@@ -89,7 +89,11 @@ func serveStdin(
 			return asker
 		}
 	}
-	q.tree = startTree(c, a.Stderr, log, database, commands{}, nil, actors.Config{
+	opener, _, err := opener(c)
+	if err != nil {
+		return err
+	}
+	q.tree = startTree(c, a.Stderr, log, database, commands{}, nil, opener, actors.Config{
 		Queue: q.queue, Holdings: q.queue, Records: q.queue, Registry: q.queue, Reaper: q.queue, Reports: q.queue,
 		Maintenance: q.queue, HostStates: q.queue, Bell: q.queue, Gate: q.queue, Queries: q.queue,
 	})

@@ -39,6 +39,7 @@ const cursors = 32
 type Instance struct {
 	*actors.System
 	launcher  *agents.Launcher
+	opener    *instance.Opener               // of sealed jobs
 	machine   string                         // this one
 	me        atomic.Pointer[store.Instance] // as others are told of it
 	registry  *store.Registry
@@ -70,6 +71,11 @@ func Start(
 	if err != nil {
 		return nil, err
 	}
+	opener, keys, err := opener(c)
+	if err != nil {
+		return nil, err
+	}
+	i.opener, me.Keys = opener, keys.IDs()
 	i.me.Store(&me)
 	if i.telemetry, err = startTelemetry(context.Background(), c, me.Name, d.metrics, log); err != nil {
 		return nil, err
@@ -88,7 +94,7 @@ func Start(
 	}
 	p.Courier = messages
 	p.Lookout = newLookout(c, d.direct, i.telemetry)
-	tree := startTree(c, stderr, log, d.asker, commands{d.attacher}, heir, p)
+	tree := startTree(c, stderr, log, d.asker, commands{d.attacher}, heir, i.opener, p)
 	i.System, i.launcher = tree.System, tree.launcher
 	return i, i.telemetry.watch(i.System, d.metrics)
 }
@@ -127,7 +133,7 @@ func withRows(c config.Config) config.Config {
 // ports. database opens the sessions of agents that may say DB:.
 func startTree(
 	c config.Config, stderr io.Writer, log *slog.Logger, database func() agents.Database, attached commands,
-	heir heirs, p actors.Config,
+	heir heirs, opener *instance.Opener, p actors.Config,
 ) launched {
 	// The launcher and the tree need each other: agents speak only when the tree
 	// has started them.
@@ -161,6 +167,7 @@ func startTree(
 		Answers:  agents.Answers{Timeout: c.Limits.DBTimeout, Rows: c.Limits.DBRows, Bytes: c.Limits.DBBytes},
 		Database: database,
 		Attached: attached.of,
+		Open:     opener.Open,
 		Unlimited: func(typ scheduler.TypeName, host scheduler.HostName, why string) {
 			log.Warn("agents: memory and cpu are not limited", "type", typ, "host", host, "why", why)
 		},

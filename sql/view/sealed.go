@@ -1,0 +1,82 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"bellhop/seal"
+)
+
+// Seal seals the args and vars of a job that is to be submitted, but vars that are to stay plain. Under a key of its
+// own the same job gives the same envelopes, so that the queue knows it when it comes again. Without keys nothing is
+// done.
+func (s *Submission) Seal(keys *seal.Keys, plain []string) error {
+	if keys == nil {
+		return nil
+	}
+	if s.MSQ != nil {
+		return errors.New("a query cannot be sealed: it runs in the database; seal what its columns hold, and submit it without keys")
+	}
+	for _, name := range plain {
+		if _, there := s.Vars[name]; !there {
+			return fmt.Errorf("var %s is to stay plain, and the job has no such var", name)
+		}
+	}
+	envelope := func(at, text string) (string, error) {
+		place := seal.Place{Type: string(s.Type), At: at}
+		if s.Key != nil && (s.Once == nil || *s.Once == "ever") { // the queue compares
+			return keys.SealAgain(place, *s.Key, text)
+		}
+		return keys.Seal(place, text)
+	}
+	if s.Args != nil {
+		sealed, err := envelope(seal.Args, *s.Args)
+		if err != nil {
+			return err
+		}
+		s.Args = &sealed
+	}
+	vars := maps.Clone(s.Vars)
+	for name, text := range vars {
+		if slices.Contains(plain, name) {
+			continue
+		}
+		sealed, err := envelope(seal.Var(name), text)
+		if err != nil {
+			return err
+		}
+		vars[name] = sealed
+	}
+	s.Vars = vars
+	return nil
+}
+
+// Sealed reports whether the args are an envelope.
+func (p PayloadRow) Sealed() bool {
+	if p.Args == nil {
+		return false
+	}
+	_, sealed := seal.KeyOf(*p.Args)
+	return sealed
+}
+
+// Shown is the payload as people see it: of what is sealed, with which key.
+func (p PayloadRow) Shown() PayloadRow {
+	p.Args = shown(p.Args)
+	vars := maps.Clone(p.Vars)
+	for name, text := range vars {
+		vars[name] = seal.Shown(text)
+	}
+	p.Vars = vars
+	return p
+}
+
+func shown(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	s := seal.Shown(*text)
+	return &s
+}
