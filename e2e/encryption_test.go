@@ -90,14 +90,15 @@ func TestEncryption_AgentsGetPlainText_TheServerNeverHasIt(t *testing.T) {
 	for _, typ := range []string{"json", "exec"} {
 		e.ok("submit", typ, secret(typ), "--var", "SECRET="+secret("var-"+typ), "--seal-with", keys, "--wait")
 	}
-	e.ok("submit", "exec", secret("far"), "--var", "SECRET="+secret("var-far"), "--run-on", "far", "--seal-with", keys, "--wait")
+	e.ok("submit", "exec", secret("far"), "--var", "SECRET="+secret("var-far"), "--run-on", "far", "--seal-with", keys,
+		"--wait")
 	k, err := client.ReadKeys(keys)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sealing := client.New(e.pool).WithKeys(k)
-	id, err := sealing.Submit(t.Context(), client.Job{Type: "json", JSON: secret("go"),
-		Vars: map[string]string{"SECRET": secret("var-go")}})
+	id, err := sealing.Submit(t.Context(),
+		client.Job{Type: "json", JSON: secret("go"), Vars: map[string]string{"SECRET": secret("var-go")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +138,10 @@ func TestEncryption_AgentsGetPlainText_TheServerNeverHasIt(t *testing.T) {
 		}
 	}
 	id2 := value[int64](e, "select max(id) from bellhop.jobqueue where type = 'json' and msq is null")
-	for _, said := range []string{e.ok("show", fmt.Sprint(id2)), e.ok("ls", "-s", "succeeded", "-o", "json"),
-		e.ok("show", fmt.Sprint(id2), "-o", "json")} {
+	for _, said := range []string{
+		e.ok("show", fmt.Sprint(id2)), e.ok("ls", "-s", "succeeded", "-o", "json"),
+		e.ok("show", fmt.Sprint(id2), "-o", "json"),
+	} {
 		has(t, said, "sealed with key ")
 		if strings.Contains(said, "bellhop:sealed:") {
 			t.Errorf("it shows an envelope: %s", said)
@@ -158,9 +161,8 @@ func (e *env) sealed(keys, typ, place, text string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestEncryption_AJobWaitsForItsKey: it does not fail, and counts no attempt; explain and doctor say what is missing,
-// and
-// it runs as soon as an instance has the key. What cannot be opened at all fails at once.
+// TestEncryption_AJobWaitsForItsKey: it does not fail, and counts no attempt. explain and doctor say what is missing.
+// The job runs as soon as an instance has the key. What cannot be opened at all fails at once.
 func TestEncryption_AJobWaitsForItsKey(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
@@ -170,8 +172,8 @@ func TestEncryption_AJobWaitsForItsKey(t *testing.T) {
 	i := e.serve(e.sealedAgents(keys))
 	waiting := []int64{}
 	for _, typ := range []string{"json", "classic", "exec"} {
-		id := value[int64](e, "select bellhop.submit($1, $2, max_attempts => 2)", typ,
-			e.sealed(other, typ, "args", "of "+typ))
+		envelope := e.sealed(other, typ, "args", "of "+typ)
+		id := value[int64](e, "select bellhop.submit($1, $2, max_attempts => 2)", typ, envelope)
 		e.eventually("it waits", "select state = 'scheduled' and waiting_for like 'no_key: %' from bellhop.job where id = $1", id)
 		waiting = append(waiting, id)
 	}
@@ -259,12 +261,12 @@ func TestEncryption_Workers(t *testing.T) {
 			keys, other := filepath.Join(e.dir, "keys"), filepath.Join(e.dir, "other")
 			e.ok("key", "new", keys)
 			e.ok("key", "new", other, "--id", "other")
-			lacks := value[int64](e, "select bellhop.submit('mail', $1, max_attempts => 2)",
-				e.sealed(other, "mail", "args", "x"))
+			unknown := e.sealed(other, "mail", "args", "x")
+			lacks := value[int64](e, "select bellhop.submit('mail', $1, max_attempts => 2)", unknown)
 			broken := value[int64](e, "select bellhop.submit('mail', $1)", e.sealed(keys, "post", "args", "x"))
 			id := value[int64](e, "select bellhop.submit('mail', $1)", e.sealed(keys, "mail", "args", "parent"))
-			program := e.file("sealed."+lang, fmt.Sprintf(text, example(t, "../everyday"), keys), 0o644)
-			cmd := exec.Command(argv[0], append(argv[1:], program)...)
+			file := e.file("sealed."+lang, fmt.Sprintf(text, example(t, "../everyday"), keys), 0o644)
+			cmd := exec.Command(argv[0], append(argv[1:], file)...)
 			withNodePath(cmd).Env = append(cmd.Env, "DATABASE_URL="+address, "PYTHONDONTWRITEBYTECODE=1")
 			var out strings.Builder
 			cmd.Stdout, cmd.Stderr = &out, &out

@@ -119,8 +119,8 @@ func TestSealedError_WhatIsTriedAgain(t *testing.T) {
 		again bool
 	}{{waits, &job, true}, {waits, &item, false}, {broken, &job, false}, {broken, &item, false}} {
 		ev := c.of.Refused(c.line, 126, time.Now())
-		if ev.Again != c.again || ev.Answer.Never == c.again || ev.OK || (ev.Answer.Snooze > 0) != c.again ||
-			ev.Item != c.line.Item {
+		rests := ev.Answer.Snooze > 0
+		if ev.Again != c.again || rests != c.again || ev.Answer.Never == c.again || ev.OK || ev.Item != c.line.Item {
 			t.Errorf("%s, item %d: %+v", c.of.Why, c.line.Item, ev)
 		}
 	}

@@ -28,9 +28,9 @@ import (
 
 // beside are what a face has that is not a field of the grammar.
 var beside = map[string][]string{
-	"client.Job":             {"JSON", "RunIn"}, // other ways to write Args and RunAt
+	"client.Job":             {"JSON", "RunIn", "Plain"}, // other ways to write Args and RunAt; what keys leave plain
 	"client.Edit":            {"RunIn", "NotAfterIn", "Forever"},
-	"flags of submit":        {"wait", "help", "quiet", "by", "anyway"}, // a promise is a table of its own
+	"flags of submit":        {"wait", "help", "quiet", "by", "anyway", "seal-with", "plain"}, // a promise is a table of its own
 	"flags of edit":          {"release", "help", "dry-run", "state", "type"},
 	"bellhop.edit":           {"id"},
 	"bellhop.filter_replace": {"id"},

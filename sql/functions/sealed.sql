@@ -45,7 +45,7 @@ begin
      set run_at = clock_timestamp()
    where j.id = any (array(
            select q.id from bellhop.jobqueue q
-            where q.state = 'scheduled' and q.waiting_for like 'no\_key: %' and bellhop.key_wanted(q.waiting_for) = any (wake_sealed.keys)
+            where q.state = 'scheduled' and q.waiting_for like e'no\\_key: %' and bellhop.key_wanted(q.waiting_for) = any (wake_sealed.keys)
               for update skip locked));
   get diagnostics n = row_count;
   if n > 0 then

@@ -4,7 +4,7 @@ with live as (select i.name, i.keys from bellhop.instance i where i.state = 'liv
 waits as (
   select bellhop.key_wanted(j.waiting_for) as key, count(*) as jobs
     from bellhop.job j
-   where j.state = 'scheduled' and j.waiting_for like 'no\_key: %'
+   where j.state = 'scheduled' and j.waiting_for like e'no\\_key: %'
    group by 1
 )
 select k.key, coalesce(w.jobs, 0) as jobs,

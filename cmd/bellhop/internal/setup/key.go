@@ -173,7 +173,7 @@ func keyOpen(a *cli.App) *cobra.Command {
 		"  psql -Atc 'select args from bellhop.payload where id = 42' | bellhop key open mail --keys app.keys",
 		func(k *seal.Keys, at seal.Place, text string) (string, error) {
 			if _, sealed := seal.KeyOf(text); !sealed {
-				return "", errors.New("stdin is not an envelope: an envelope begins with bellhop:sealed:KEY")
+				return "", errors.New("this is no envelope, which begins with bellhop:sealed")
 			}
 			return k.Open(at, text)
 		})
