@@ -287,3 +287,32 @@ func TestEncryption_Workers(t *testing.T) {
 		})
 	}
 }
+
+// TestEncryption_WhatTheDatabaseGoesByStaysPlain: no lock is made of a sealed var, and explain says why. One is made of
+// a plain var. A sealed share is none.
+func TestEncryption_WhatTheDatabaseGoesByStaysPlain(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	keys := filepath.Join(e.dir, "keys")
+	e.ok("key", "new", keys)
+	e.serve("encryption: {keys: " + keys + "}\n" + agents(
+		`type: locked, mode: exec, command: [true], vars: [CUSTOMER], locks: ["customer:${vars.CUSTOMER}=exclusive"]`,
+		`type: shared, mode: exec, command: [true], vars: [CUSTOMER], share: "${vars.CUSTOMER}"`))
+	submit := func(typ string, more ...string) (id int64) {
+		t.Helper()
+		said := e.ok(append([]string{"submit", typ, "x", "--var", "CUSTOMER=42", "--seal-with", keys}, more...)...)
+		if _, err := fmt.Sscan(said, &id); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	e.waitState(submit("locked", "--plain", "CUSTOMER"), "succeeded")
+	e.because(submit("locked"), "locks_malformed", "a var that is sealed", "--plain NAME")
+	for id, want := range map[int64]string{submit("shared", "--plain", "CUSTOMER"): "42", submit("shared"): "none"} {
+		e.waitState(id, "succeeded")
+		share := value[string](e, "select coalesce(share, 'none') from bellhop.job where id = $1", id)
+		if share != want {
+			t.Errorf("job %d has share %s, want %s", id, share, want)
+		}
+	}
+}
