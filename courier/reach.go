@@ -21,6 +21,7 @@ func unreached(server string, err error) error {
 	var op *net.OpError
 	var cert *tls.CertificateVerificationError
 	var posted *url.Error
+	errors.As(err, &posted)
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		why = "DNS does not know the name " + dns.Name
@@ -35,14 +36,19 @@ func unreached(server string, err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, syscall.ETIMEDOUT):
 		why = "no answer in time"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), posted != nil && closedIdle(posted.Err):
 		why = "it closed the connection"
 	case errors.As(err, &op):
 		why = op.Err.Error()
-	case errors.As(err, &posted):
+	case posted != nil:
 		why = posted.Err.Error()
 	default:
 		return fmt.Errorf("%s: %s", server, strings.TrimPrefix(err.Error(), "dial failed: "))
 	}
 	return fmt.Errorf("cannot reach %s: %s", server, why)
 }
+
+// closedIdle tells whether the server closed a connection before the request was on it. Package net/http has no
+// exported error for this.
+func closedIdle(err error) bool { return err.Error() == "http: server closed idle connection" }

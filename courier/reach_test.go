@@ -1,9 +1,11 @@
 package courier
 
 import (
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +57,10 @@ func TestSend_SaysWhyAServerCannotBeReached(t *testing.T) {
 		{posted("https://" + secure), "cannot reach " + secure + ": its certificate is not trusted: x509"},
 		{mailed("smtp://nowhere.invalid:25"), "about the name nowhere.invalid|DNS does not know the name nowhere.invalid"},
 		{posted("http://nowhere.invalid"), "about the name nowhere.invalid|DNS does not know the name nowhere.invalid"},
+		{
+			unreached("h:80", &url.Error{Op: "Post", Err: errors.New("http: server closed idle connection")}),
+			"cannot reach h:80: it closed the connection",
+		},
 	} {
 		said := ""
 		if x.err != nil {

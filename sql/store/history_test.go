@@ -55,8 +55,9 @@ func TestHistory_StandsOnceHoweverOftenItIsTold(t *testing.T) {
 	}
 }
 
-// A page that shows a day reads that day, however much there is.
-func TestHistory_IsReadByItsKey(t *testing.T) {
+// A page that shows a day reads that day, however much there is. Which of two indexes serves, the planner decides:
+// that of types skips to the day, too, where there are few types.
+func TestHistory_IsReadByAnIndex(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	e.exec(`insert into bellhop.history
@@ -76,7 +77,7 @@ func TestHistory_IsReadByItsKey(t *testing.T) {
 		}
 		plan.WriteString(line + "\n")
 	}
-	if !strings.Contains(plan.String(), "history_pkey") {
-		t.Errorf("it is not read by its key:\n%s", plan.String())
+	if !strings.Contains(plan.String(), "Index Cond: ((minute >=") || strings.Contains(plan.String(), "Seq Scan") {
+		t.Errorf("more than the day is read:\n%s", plan.String())
 	}
 }
