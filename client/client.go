@@ -41,8 +41,8 @@ type Keys = seal.Keys
 func ReadKeys(file string) (*Keys, error) { return seal.Read(file) }
 
 // WithKeys gives a client that seals the args and vars of the jobs that it submits with the first of the keys, so that
-// the database never has them in plain text; but vars that Job.Plain names. It refuses jobs with a query, and edits of
-// args and vars. It is for submitting: make it once, as New. Without keys it is nil's client: nothing is sealed.
+// the database never has them in plain text; but vars that Job.Plain names. It seals those of an Edit too, and refuses
+// jobs with a query. It is for submitting: make it once, as New. Without keys it is nil's client: nothing is sealed.
 func (c *Client) WithKeys(keys *Keys) *Client {
 	return &Client{db: c.db, look: c.look, keys: keys}
 }

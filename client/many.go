@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,12 +41,11 @@ func (e Edit) row() view.Edit {
 }
 
 // Edit changes a job that waits: one that is Held, Blocked, Scheduled or Ready.
-// Any other stays as it is: ErrRefused. A client with keys changes no Args, Vars and MSQ (ErrInvalid).
+// Any other stays as it is: ErrRefused. A client with keys seals Args and Vars, with the key that the job is sealed
+// with, if it is. A text stays plain where a sealed job has a plain one. Without keys, plain text in place of a sealed
+// one is ErrInvalid.
 func (c *Client) Edit(ctx context.Context, id JobID, e Edit) (Change, error) {
-	if err := c.refusesPlain(e); err != nil {
-		return Change{}, err
-	}
-	list, err := c.look.Edit(ctx, []JobID{id}, e.row())
+	list, err := c.edit(ctx, []JobID{id}, e)
 	change, err := changed(ctx, "edit", id, list, err)
 	if s := change.State; err == nil && s != Held && s != Blocked && s != Scheduled && s != Ready {
 		err = fmt.Errorf("edit: job %d is %s: only a job that waits can be changed", id, s)
@@ -54,12 +54,13 @@ func (c *Client) Edit(ctx context.Context, id JobID, e Edit) (Change, error) {
 	return change, err
 }
 
-// refusesPlain: an edit does not know the type of the job, which an envelope is bound to.
-func (c *Client) refusesPlain(e Edit) error {
-	if c.keys == nil || e.Args == nil && e.Vars == nil && e.MSQ == nil {
-		return nil
+func (c *Client) edit(ctx context.Context, ids []JobID, e Edit) ([]Change, error) {
+	list, err := c.look.EditSealing(ctx, ids, e.row(), view.Sealing{Keys: c.keys, All: true})
+	var cannot *view.UnsealableError
+	if errors.As(err, &cannot) {
+		err = &Error{Class: ErrInvalid, Rule: ruleSealed, Message: cannot.Error(), err: err}
 	}
-	return invalid(ruleSealed, "a client with keys edits no args, vars and queries; seal them with Keys.Seal, and edit with a client without keys")
+	return list, err
 }
 
 // Count tells how many jobs RetryAll, CancelAll or EditAll would be for: those of
@@ -86,11 +87,8 @@ func (c *Client) CancelAll(ctx context.Context, f Filter) (int64, error) {
 
 // EditAll is Edit in the same way. Without states: those that wait.
 func (c *Client) EditAll(ctx context.Context, f Filter, e Edit) (int64, error) {
-	if err := c.refusesPlain(e); err != nil {
-		return 0, err
-	}
 	return c.sweep(ctx, f, []State{Held, Blocked, Scheduled, Ready},
-		func(ctx context.Context, ids []JobID) ([]Change, error) { return c.look.Edit(ctx, ids, e.row()) })
+		func(ctx context.Context, ids []JobID) ([]Change, error) { return c.edit(ctx, ids, e) })
 }
 
 func (c *Client) sweep(

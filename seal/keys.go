@@ -143,6 +143,16 @@ func (k *Keys) IDs() []string {
 	return ids
 }
 
+// By is the same keys, of which the one of this id seals. The error is a *NoKey.
+func (k *Keys) By(id string) (*Keys, error) {
+	with := k.named(id)
+	if with == nil {
+		return nil, &NoKey{ID: id, Have: k.IDs()}
+	}
+	others := slices.DeleteFunc(slices.Clone(k.list), func(one key) bool { return one.id == id })
+	return &Keys{list: append([]key{*with}, others...)}, nil
+}
+
 func (k *Keys) named(id string) *key {
 	if k == nil {
 		return nil

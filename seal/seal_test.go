@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -174,6 +175,29 @@ func TestSeal_KeysAreReplacedOneAfterTheOther(t *testing.T) {
 	}
 	if _, err := keys(t, newKey(t, "new")).Open(mail, after); !errors.Is(err, seal.ErrBroken) {
 		t.Errorf("with another key of the same id: %v", err)
+	}
+}
+
+func TestKeys_OneOfThemSealsAndAllOpen(t *testing.T) {
+	t.Parallel()
+	both := keys(t, newKey(t, "new")+newKey(t, "old"))
+	by, err := both.By("old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	envelope := sealed(t, by, mail, "x")
+	if id, _ := seal.KeyOf(envelope); id != "old" || !slices.Equal(by.IDs(), []string{"old", "new"}) {
+		t.Errorf("%v have sealed with key %s", by, id)
+	}
+	if text, err := both.Open(mail, envelope); text != "x" || err != nil {
+		t.Errorf("it opens as %q, %v", text, err)
+	}
+	if id, _ := seal.KeyOf(sealed(t, both, mail, "x")); id != "new" {
+		t.Errorf("the keys that it is made of seal with %s", id)
+	}
+	var lacks *seal.NoKey
+	if _, err := both.By("third"); !errors.As(err, &lacks) || lacks.ID != "third" {
+		t.Errorf("by a key that is not there: %v", err)
 	}
 }
 

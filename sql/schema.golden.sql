@@ -1905,6 +1905,12 @@ BEGIN ATOMIC
  SELECT has_table_privilege(bellhop.caller(), ('bellhop.instance'::regclass)::oid, 'select'::text) AS has_table_privilege;
 END;
 
+CREATE OR REPLACE FUNCTION bellhop.is_sealed(text text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.is_served(type text, job bigint)
  RETURNS boolean
  LANGUAGE sql
@@ -2521,6 +2527,12 @@ CREATE OR REPLACE FUNCTION bellhop.refuse_parameters(w bellhop.workflow, given j
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.refuse_plain(job bigint, type text, old_args text, old_vars jsonb, new_args text, new_vars jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.refuse_rest(j bellhop.jobqueue, pause interval, event text)
  RETURNS void

@@ -71,7 +71,7 @@ func held(ctx context.Context, l view.Look, in In) (Out, error) {
 }
 
 func edited(ctx context.Context, l view.Look, in In) (out Out, err error) {
-	out.Jobs, err = l.Edit(ctx, in.Jobs, in.Edit)
+	out.Jobs, err = l.EditSealing(ctx, in.Jobs, in.Edit, in.Sealing)
 	return out, err
 }
 

@@ -72,6 +72,7 @@ type In struct {
 	Version *int   // that the caller has seen; nil: whichever there is
 	Back    int    // the version that is to be in force again
 	Edit    view.Edit
+	Sealing view.Sealing // of the edit
 	By      view.ByHand
 	From    string // the step to begin with, of a workflow or of a job's own
 	Order   string // what an operation does

@@ -2,7 +2,7 @@
 -- now. hold true holds the job, false releases it. not_after 'infinity' is no end. run_on '' is anywhere. vars replace
 -- all that the job has. msq is for a job that has a query. A job that has begun, or is over, stays as it is. Returns
 -- the job's state, NULL if there is no such job. Its submitter may call this, and operators. The rules for the values
--- are those of an INSERT.
+-- are those of an INSERT. A sealed job takes sealed texts only, but where it has plain ones (sealed.sql).
 -- Grant: submitter operator scheduler
 create or replace function bellhop.edit(
   id bigint, priority integer default null, priority_name text default null, run_at timestamptz default null, args text default null,
@@ -57,7 +57,7 @@ begin
     raise check_violation using constraint = 'jobqueue_priority_range', message = format('priority %s is out of range', edit_job.priority), hint = 'Priorities are -20 (first) to 19 (last).';
   end if;
   -- The lock settles the race with a claim.
-  select j.state, j.type, j.msq is not null as is_msq, j.on_failure, j.locks is not null as locked into was from bellhop.jobqueue j where j.id = edit_job.id for update;
+  select j.state, j.type, j.args, j.vars, j.msq is not null as is_msq, j.on_failure, j.locks is not null as locked into was from bellhop.jobqueue j where j.id = edit_job.id for update;
   was_in := was.state;
   now_is := was.state;
   if was.state is null or was.state not in ('held', 'blocked', 'scheduled', 'ready') then
@@ -71,6 +71,7 @@ begin
     raise object_not_in_prerequisite_state using message = format('the args of job %s are not to be changed: it is of type %s', edit_job.id, was.type),
       hint = 'Cancel it, and submit another one.';
   end if;
+  perform bellhop.refuse_plain(edit_job.id, was.type, was.args, was.vars, edit_job.args, edit_job.vars);
   update bellhop.jobqueue j
      set priority      = coalesce(bellhop.priority_of(edit_job.priority_name), edit_job.priority::smallint, j.priority),
          priority_name = case when edit_job.priority_name is not null then edit_job.priority_name when edit_job.priority is null then j.priority_name end,

@@ -61,3 +61,38 @@ create or replace function bellhop.key_wanted(waiting_for text) returns text
 language sql immutable parallel safe
 set search_path = pg_catalog, pg_temp
 as $$ select substring(key_wanted.waiting_for from '^no_key: sealed with key ([A-Za-z0-9._-]+)') $$;
+
+-- is_sealed: whether a text is an envelope, by how it begins.
+-- Grant: scheduler
+create or replace function bellhop.is_sealed(text text) returns boolean
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$ select coalesce(is_sealed.text like 'bellhop:sealed:%', false) $$;
+
+-- refuse_plain: an edit puts no plain text into a sealed job, but where the job has plain text: as its args, or as the
+-- var of that name. The error does not repeat the text, since it is written to the server's log.
+-- Grant: scheduler
+create or replace function bellhop.refuse_plain(job bigint, type text, old_args text, old_vars jsonb, new_args text, new_vars jsonb) returns void
+language plpgsql stable
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+declare
+  place text; -- of a plain text that is not wanted
+begin
+  if new_args is null and new_vars is null
+     or not bellhop.is_sealed(old_args) and not exists (select from jsonb_each_text(old_vars) o where bellhop.is_sealed(o.value)) then
+    return;
+  elsif new_args is not null and not bellhop.is_sealed(new_args) and (old_args is null or bellhop.is_sealed(old_args)) then
+    place := 'args';
+  else
+    place := (select 'var ' || n.key from jsonb_each_text(case jsonb_typeof(new_vars) when 'object' then new_vars end) n
+               where not bellhop.is_sealed(n.value) and (old_vars ->> n.key is null or bellhop.is_sealed(old_vars ->> n.key)) order by n.key limit 1);
+  end if;
+  if place is not null then
+    raise check_violation using constraint = 'jobqueue_sealed', table = 'jobqueue', schema = 'bellhop',
+      message = format('job %s is sealed, and its new %s would be plain text', refuse_plain.job, place),
+      hint = format('Seal it with the key of the job: bellhop edit %s … --seal-with FILE. Or give an envelope: bellhop key seal %s%s --keys FILE', refuse_plain.job,
+                    refuse_plain.type, case when place <> 'args' then ' vars.' || substr(place, 5) end);
+  end if;
+end
+$$;

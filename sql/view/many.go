@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -150,12 +149,17 @@ func (l Look) RetryFrom(ctx context.Context, ids []scheduler.JobID, step string)
 
 // Edit changes jobs that wait, in one transaction. Others stay as they are.
 func (l Look) Edit(ctx context.Context, ids []scheduler.JobID, e Edit) ([]Change, error) {
+	return l.edit(ctx, ids, e, nil)
+}
+
+// edit is Edit with arguments besides that differ from job to job.
+func (l Look) edit(ctx context.Context, ids []scheduler.JobID, e Edit, each map[string][]*string) ([]Change, error) {
 	texts, args, err := named(editArguments, e, []any{ids})
 	if err != nil {
 		return nil, fmt.Errorf("edit: %w", err)
 	}
-	call := strings.Join(append([]string{"j.id"}, texts...), ", ")
-	return collect[Change](ctx, l.db, "edit", strings.Replace(lookEditSQL, "{arguments}", call, 1), args...)
+	more, args := eachOf(each, args)
+	return collect[Change](ctx, l.db, "edit", editCall(append(texts, more...)), args...)
 }
 
 func (l Look) many(ctx context.Context, verb, text string, ids []scheduler.JobID, args ...any) ([]Change, error) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"bellhop/scheduler"
 	"bellhop/seal"
 )
 
@@ -24,13 +25,11 @@ func (s *Submission) Seal(keys *seal.Keys, plain []string) error {
 			return fmt.Errorf("var %s is to stay plain, and the job has no such var", name)
 		}
 	}
-	envelope := func(at, text string) (string, error) {
-		place := seal.Place{Type: string(s.Type), At: at}
-		if s.Key != nil && (s.Once == nil || *s.Once == "ever") { // the queue compares
-			return keys.SealAgain(place, *s.Key, text)
-		}
-		return keys.Seal(place, text)
+	again := s.Key
+	if s.Once != nil && *s.Once != "ever" { // the queue does not compare
+		again = nil
 	}
+	envelope := sealing(keys, s.Type, again)
 	if s.Args != nil {
 		sealed, err := envelope(seal.Args, *s.Args)
 		if err != nil {
@@ -51,6 +50,17 @@ func (s *Submission) Seal(keys *seal.Keys, plain []string) error {
 	}
 	s.Vars = vars
 	return nil
+}
+
+// sealing seals the texts of a job. again is the key under which the queue compares the job with itself; nil: none.
+func sealing(keys *seal.Keys, of scheduler.TypeName, again *string) func(at, text string) (string, error) {
+	return func(at, text string) (string, error) {
+		place := seal.Place{Type: string(of), At: at}
+		if again != nil {
+			return keys.SealAgain(place, *again, text)
+		}
+		return keys.Seal(place, text)
+	}
 }
 
 // Sealed reports whether the args are an envelope.

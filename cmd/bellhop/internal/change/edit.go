@@ -1,6 +1,7 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
 	"bellhop/scheduler/grammar"
+	"bellhop/seal"
 	"bellhop/sql/view"
 	"bellhop/verb"
 )
@@ -26,14 +28,16 @@ type editFlags struct {
 	at, notAfter  string
 	vars          []string
 	hold, release bool
+	keys          string
 }
 
 // EditCommand changes jobs that wait.
 func EditCommand(a *cli.App) *cobra.Command {
 	var f editFlags
 	var e view.Edit
+	var with view.Sealing
 	s := sweep{verb: "edit", done: "changed", allowed: waiting, usual: waiting, preview: true}
-	s.order = func() (string, verb.In) { return "priority", verb.In{Edit: e} }
+	s.order = func() (string, verb.In) { return "priority", verb.In{Edit: e, Sealing: with} }
 	c := &cobra.Command{
 		Use:   "edit ID... | edit -s STATE -t TYPE",
 		Short: "Change waiting jobs: priority, time, args, attempts, place, hold",
@@ -42,20 +46,28 @@ selected by -s and -t. Only the columns of the given flags change. A job that ha
 begun or ended does not change, and the exit code is 7. The type, key, locks and
 dependencies of a job cannot be changed: cancel it, and submit another one.
 
+A sealed job (bellhop submit --seal-with) gets no plain text in place of what is
+sealed. The new args and vars are sealed with the key of the job, from the file of
+--seal-with, or else of encryption.keys in bellhop.yaml.
+
 With -s and -t a thousand jobs are changed at a time; Ctrl-C stops after those,
 and their changes stay. --dry-run says how many jobs would change, and lists the
 first of them; for IDs, it lists the change of each.`,
 		Example: `  bellhop edit 42 --priority -5 --at now
   bellhop edit -s ready -t mail --hold --dry-run
   bellhop edit -t mail --at +1h --not-after +2h
-  bellhop edit 42 --run-on ''`,
+  bellhop edit 42 --run-on ''
+  bellhop edit 42 --args ben@example.org --seal-with app.keys`,
 		Args: s.args(a),
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if e, err = f.edit(cmd); err != nil { // mistakes are told before a database is looked for
 			return err
 		}
-		return s.or(a, Change(a, Order{
+		if with, err = f.sealing(a, e); err != nil {
+			return err
+		}
+		return unsealable(s.or(a, Change(a, Order{
 			Do: s.order,
 			words: func(c view.Change) string {
 				if s.dryRun && c.Waits() {
@@ -70,7 +82,7 @@ first of them; for IDs, it lists the change of each.`,
 				}
 				return cli.Failed(cli.ExitState, "edit", fmt.Sprintf("bellhop show %d", c.ID),
 					"job %d is %s: only a waiting job can be changed", c.ID, c.State)
-			}}))(cmd, args)
+			}}))(cmd, args))
 	}
 	s.flags(c)
 	f.flags(c)
@@ -87,6 +99,7 @@ func (f *editFlags) flags(c *cobra.Command) {
 	fields.Var(&f.vars, "vars")
 	fields.Var(&f.hold, "held")
 	flags.BoolVar(&f.release, "release", false, "release it if it is held")
+	flags.StringVar(&f.keys, "seal-with", "", "seal the new args and vars with the key of the job, or else the first, from this `file`")
 }
 
 // edit reads the flags.
@@ -140,6 +153,46 @@ func (f editFlags) edit(cmd *cobra.Command) (e view.Edit, err error) {
 		e.Hold = &f.hold
 	}
 	return e, nil
+}
+
+// sealing is with which keys the new texts are sealed. Those of the configuration are for jobs that are sealed already.
+func (f editFlags) sealing(a *cli.App, e view.Edit) (view.Sealing, error) {
+	texts := e.Args != nil || e.Vars != nil
+	switch {
+	case f.keys != "" && !texts && e.MSQ == nil:
+		return view.Sealing{}, cli.Usage("edit", fmt.Sprintf("--seal-with %q: there is nothing to seal: it goes with --args and --var", f.keys),
+			"bellhop edit --help")
+	case f.keys != "":
+		keys, err := seal.Read(f.keys)
+		if err != nil {
+			return view.Sealing{}, cli.Usage("edit", fmt.Sprintf("--seal-with %q: %v", f.keys, err), "bellhop edit --help")
+		}
+		return view.Sealing{Keys: keys, All: true}, nil
+	case !texts:
+		return view.Sealing{}, nil
+	}
+	// Where there is no file that this account may read, the queue refuses plain text for a sealed job.
+	if c, err := a.LoadConfig(); err == nil && c.Encryption.Keys != "" {
+		if keys, err := seal.Read(c.Encryption.Keys); err == nil {
+			return view.Sealing{Keys: keys}, nil
+		}
+	}
+	return view.Sealing{}, nil
+}
+
+// unsealable says what to do where keys do not fit.
+func unsealable(err error) error {
+	var cannot *view.UnsealableError
+	var lacks *seal.NoKey
+	if !errors.As(err, &cannot) {
+		return err
+	}
+	next := "bellhop edit --help"
+	if errors.As(err, &lacks) {
+		next = fmt.Sprintf("bellhop edit %d … --seal-with FILE   with a file that has key %s; or give an envelope: bellhop key seal %s --keys FILE",
+			cannot.Job, lacks.ID, cannot.Type)
+	}
+	return cli.Usage("edit", cannot.Error(), next)
 }
 
 // editNotAfter reads when it expires; "never" among them.
