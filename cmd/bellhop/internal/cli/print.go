@@ -155,6 +155,8 @@ func cell(v any) string {
 		return r.String()
 	case r.CanInt():
 		return strconv.FormatInt(r.Int(), 10)
+	case r.CanFloat():
+		return strconv.FormatFloat(r.Float(), 'g', -1, r.Type().Bits())
 	case r.Kind() == reflect.Slice:
 		return string(r.Bytes())
 	}
