@@ -24,7 +24,7 @@ type onDatabase struct {
 
 // Every command that opens a database stands here, and every other one in alone.
 var withDatabase = map[string]onDatabase{
-	"agents": {}, "attachments": {}, "doctor": {denied: 1}, "history": {}, "hosts": {}, "instances": {}, "kick": {}, "emit": {args: "paid.42"}, "locks": {},
+	"agents": {}, "attachments": {}, "changes": {}, "doctor": {denied: 1}, "history": {}, "hosts": {}, "instances": {}, "kick": {}, "emit": {args: "paid.42"}, "locks": {},
 	"ls": {}, "pause": {}, "resume": {}, "share ls": {}, "share set": {args: "a k 2"}, "stats": {}, "prune": {}, "manager status": {}, "manager stop": {},
 	"manager start": {}, "filter list": {}, "workflow ls": {}, "workflow projects": {}, "workflow runs": {}, "rjmls": {}, "rjmflush": {},
 	"workflow notify ls": {}, "workflow notify messages": {}, "workflow export": {},

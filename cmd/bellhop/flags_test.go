@@ -75,6 +75,7 @@ func TestFlags_AWrongTimeOrIDIsToldInOurWords(t *testing.T) {
 		"cron explain * --from abc", "workflow runs --since abc", "workflow show a --run abc", "workflow retry abc", "workflow diff a b c",
 		"operation show abc", "operation start abc", "filter delete abc", "filter info abc",
 		"workflow revert a b", "workflow skip abc", "logs 1 --attempt 0", "attach t --type a --pool -1", "top --interval 0s",
+		"changes --since abc", "changes -n 0", "changes --of job",
 		"submit a --timeout 0s", "submit a --per 0s", "submit a --max-attempts 0", "wait 1 --timeout -1s", "edit 1 --timeout -1s",
 	} {
 		r := s.run(strings.Fields(line)...)

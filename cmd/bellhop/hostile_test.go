@@ -13,7 +13,7 @@ import (
 var (
 	lists = strings.Split("ls|ls -s failed,running,ready,succeeded|hosts|agents|instances|locks|attachments|top --once|rjmls|"+
 		"stats|history|filter list|workflow ls|workflow projects|workflow history nightly|workflow notify ls|workflow notify messages|"+
-		"prune --older-than 1s --dry-run|exit-code 2|operation ls", "|")
+		"prune --older-than 1s --dry-run|exit-code 2|operation ls|changes", "|")
 	wholes = strings.Split("show 1|show 2|show 3|show 4|show 5|explain 1|explain 2|explain 4|explain 5|graph 1|trace 2|trace 4|"+
 		"filter info f1|workflow show nightly|workflow explain nightly|workflow show --run 1|retry -s failed --dry-run|"+
 		"cancel 1 --dry-run|doctor|wait 2|operation show 1|operation show 2", "|")

@@ -41,7 +41,7 @@ func groups() []group {
 			look.LsCommand, look.ShowCommand, look.ExplainCommand, look.TraceCommand, look.GraphCommand, look.TopCommand,
 			change.WaitCommand, look.ExitCodeCommand, look.LogsCommand,
 			look.HostsCommand, look.AgentsCommand, look.InstancesCommand, look.LocksCommand,
-			look.StatsCommand, look.HistoryCommand, look.ReadyCommand, look.UICommand,
+			look.StatsCommand, look.HistoryCommand, look.ChangesCommand, look.ReadyCommand, look.UICommand,
 		}},
 		{"Locks, without a database:", []func(*cli.App) *cobra.Command{locks.WeighCommand, locks.SimulateCommand}},
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},

@@ -15,6 +15,7 @@ const changesMost = 100
 type changesData struct {
 	Changes       []changeRow
 	By, Of        string
+	Thing         string // that Of means, as the command takes it; empty: all
 	Older, Newest string // queries; empty: there is none
 }
 
@@ -28,6 +29,9 @@ func changes(r *request) (content, error) {
 	f.Thing, f.Name, _ = strings.Cut(strings.TrimPrefix(d.Of, "#"), " ")
 	if id, is := strings.CutPrefix(d.Of, "#"); is || f.Name == "" && f.Thing != "" {
 		f.Thing, f.Name = "job", id // a number alone is a job's
+	}
+	if f.Thing != "" {
+		d.Thing = f.Thing + " " + f.Name
 	}
 	query := url.Values{}
 	for name, value := range map[string]string{"by": d.By, "of": d.Of} {

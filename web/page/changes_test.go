@@ -30,6 +30,7 @@ func TestChanges_ByPersonAndThing(t *testing.T) {
 		},
 		{"?of=job+1", []string{"<b>hold</b>"}, []string{"pause", "ben"}},
 		{"?of=1", []string{"<b>hold</b>"}, []string{"pause", "ben"}},
+		{"?of=1&by=ann", []string{"<code>bellhop changes --by ann --of &#39;job 1&#39;</code>"}, []string{"ben"}},
 		{"?of=%231", []string{"<b>hold</b>"}, []string{"pause", "ben"}},
 		{"?of=type+mail", []string{"<b>pause</b>"}, []string{"<b>hold", "ben"}},
 		{"?by=nemo", []string{"No change matches this filter."}, []string{"<table"}},
@@ -46,6 +47,16 @@ func TestChanges_ByPersonAndThing(t *testing.T) {
 			if strings.Contains(page, not) {
 				t.Errorf("%q shows %q", c.query, not)
 			}
+		}
+	}
+	s.exec(`select bellhop.workflow_apply('{"workflow": "nightly", "steps": [{"name": "a", "type": "sh"}]}')`)
+	// Each page leads to it, and those of a job and of a type lead to their own changes.
+	for path, link := range map[string]string{
+		"/": `<a href="/changes">changes</a>`, "/jobs/1": `href="/changes?of=job+1"`, "/types/a%26b": `href="/changes?of=type%20a%26b"`,
+		"/workflows/nightly": `href="/changes?of=workflow%20nightly"`,
+	} {
+		if !strings.Contains(s.get(http.StatusOK, path), link) {
+			t.Errorf("%s has no link %s", path, link)
 		}
 	}
 }

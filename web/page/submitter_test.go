@@ -25,7 +25,7 @@ func TestPages_ASubmitterHasHisOwnJobs(t *testing.T) {
 		if !strings.Contains(page, ">mine<") || strings.Contains(page, "of another") {
 			t.Errorf("%s does not list his jobs, and no others:\n%s", path, page)
 		}
-		for _, away := range []string{`href="/hosts"`, `href="/failures"`, `href="/attachments"`, "All matching jobs", "CLI and API equivalents"} {
+		for _, away := range []string{`href="/hosts"`, `href="/failures"`, `href="/attachments"`, `href="/changes`, "All matching jobs", "CLI and API equivalents"} {
 			if strings.Contains(page, away) {
 				t.Errorf("%s offers %s, which would be refused", path, away)
 			}
@@ -39,6 +39,9 @@ func TestPages_ASubmitterHasHisOwnJobs(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of his job has no %s", want)
 		}
+	}
+	if strings.Contains(page, `href="/changes`) {
+		t.Error("the page of his job leads to changes, which would be refused")
 	}
 	s.get(http.StatusNotFound, "/jobs/2")
 	s.post(http.StatusSeeOther, "/do/cancel", url.Values{"id": {"1", "2"}})
