@@ -103,6 +103,7 @@ func TestWithKeys_RefusesWhatWouldStayPlain(t *testing.T) {
 	sealing := c.WithKeys(withKeys(t))
 	text := "x"
 	_, query := sealing.Submit(t.Context(), client.Job{Type: "mail", MSQ: "select 1"})
+	_, rjm := sealing.Submit(t.Context(), client.Job{Type: "billing", Vars: map[string]string{"RJM_CONFIG": "a=1"}})
 	_, lines := sealing.Submit(t.Context(), client.Job{Type: "mail", Args: "a\nb"})
 	_, unknown := sealing.Submit(t.Context(), client.Job{Type: "mail", Plain: []string{"A"}})
 	_, keyless := c.Submit(t.Context(), client.Job{Type: "mail", Plain: []string{"A"}})
@@ -110,7 +111,7 @@ func TestWithKeys_RefusesWhatWouldStayPlain(t *testing.T) {
 	_, edit := sealing.Edit(t.Context(), 1, client.Edit{MSQ: &text})
 	_, all := sealing.EditAll(t.Context(), client.Filter{}, client.Edit{MSQ: &text})
 	for want, err := range map[string]error{
-		"a query cannot be sealed": query, "line break": lines, "var A is to stay plain": unknown, "has no keys": keyless,
+		"a query cannot be sealed": query, "a job of RJM": rjm, "line break": lines, "var A is to stay plain": unknown, "has no keys": keyless,
 		"a query cannot be sealed: ": edit, "and change it without keys": all,
 	} {
 		if !errors.Is(err, client.ErrInvalid) || !strings.Contains(err.Error(), want) {

@@ -108,6 +108,9 @@ func (e Edit) sealedFor(row sealingRow, with Sealing) (Edit, error) {
 	if !sealed && !with.All {
 		return e, nil
 	}
+	if err := sealable(row.Type, row.Vars); err != nil {
+		return e, err
+	}
 	keys := with.Keys
 	if sealed {
 		var err error

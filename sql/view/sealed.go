@@ -20,6 +20,9 @@ func (s *Submission) Seal(keys *seal.Keys, plain []string) error {
 	if s.MSQ != nil {
 		return errors.New("a query cannot be sealed: it runs in the database; seal what its columns hold, and submit it without keys")
 	}
+	if err := sealable(s.Type, s.Vars); err != nil {
+		return err
+	}
 	for _, name := range plain {
 		if _, there := s.Vars[name]; !there {
 			return fmt.Errorf("var %s is to stay plain, and the job has no such var", name)
@@ -49,6 +52,22 @@ func (s *Submission) Seal(keys *seal.Keys, plain []string) error {
 		vars[name] = sealed
 	}
 	s.Vars = vars
+	return nil
+}
+
+// rjmConfig is the var that has the configuration of a job of RJM.
+const rjmConfig = "RJM_CONFIG"
+
+// sealable refuses jobs whose texts are not opened for an agent of their type.
+func sealable(of scheduler.TypeName, vars map[string]string) error {
+	_, config := vars[rjmConfig]
+	switch {
+	case of == "command":
+		return errors.New("a job of type command cannot be sealed: the database carries it out, and reads its args; submit it without keys")
+	case of == scheduler.RJMType, config:
+		return errors.New("a job of RJM cannot be sealed: rjmproc, which runs it, has no keys; " +
+			"keep the secret in a file that the job reads, and set the job up without keys: rjmsetup")
+	}
 	return nil
 }
 
