@@ -135,3 +135,40 @@ func contextUntil(end <-chan struct{}) (context.Context, context.CancelFunc) {
 	go func() { <-end; cancel() }()
 	return ctx, cancel
 }
+
+// The keys that run most stand first, then those that wait most; behind those of a type, how many others there are.
+func TestTop_ShowsTheKeysThatMatter(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	s.id("plain")
+	if out := s.ok("top"); strings.Contains(out, "SHARE") {
+		t.Errorf("no type has shares, and yet it shows some:\n%s", out)
+	}
+	s.sql(`insert into bellhop.share values ('mail', 'customer-42', 3), ('mail', 'idle', 0.5)`)
+	s.sql(`insert into bellhop.jobqueue (type, share) select 'mail', 'customer-' || k from generate_series(1, 60) k, generate_series(1, 3)`)
+	s.sql(`insert into bellhop.jobqueue (type, share) select 'mail', 'customer-42' from generate_series(1, 1100)`)
+	s.sql(`insert into bellhop.jobqueue (type, share, run_on, priority) select 'scan', e'\x1b[2Jä', 'h', 3 from generate_series(1, 2)`)
+	s.sql(`insert into bellhop.jobqueue (type, share, state, fence, attempt, started_at)
+		select 'mail', 'runs', 'running', 1, 1, now() from generate_series(1, 2)`)
+	out := s.ok("top", "--once")
+	_, table, _ := strings.Cut(out, "TYPE  SHARE")
+	table, _, _ = strings.Cut(table, "\n\n")
+	lines := strings.Split(table, "\n")
+	if len(lines) != 8 {
+		t.Fatalf("it has %d lines:\n%s", len(lines), out)
+	}
+	for i := range lines {
+		lines[i] = strings.Join(strings.Fields(lines[i]), " ")
+	}
+	for i, want := range map[int]string{
+		1: "mail runs 1 0 2", 2: "mail customer-42 3 1000 or more 0", 3: "mail customer-1 1 3 0",
+		6: "mail … 56 more keys - - -", 7: `scan \x1b[2Jä 1 2 0`,
+	} {
+		if lines[i] != want {
+			t.Errorf("line %d is %q, not %q, in\n%s", i, lines[i], want, table)
+		}
+	}
+	if out := s.ok("top", "-o", "json"); !strings.Contains(out, `"name": "runs"`) || !strings.Contains(out, `"shares"`) {
+		t.Errorf("json: %s", out)
+	}
+}

@@ -1,5 +1,6 @@
 -- The queue at a glance: how many jobs of each type are ready (10000 at the most are counted) and why the first of them waits, how
--- many are with an instance, and how many wait otherwise or failed. For a view that looks every second: finished jobs are not read.
+-- many are with an instance, and how many wait otherwise or failed. For a view that looks every second: finished jobs are not read,
+-- and of jobs with a place or a share, a reason is looked for among those that are counted.
 -- Indexes: jobqueue_ready; jobqueue_pinned, jobqueue_shared; jobqueue_taken; jobqueue_waiting; jobqueue_locked.
 with recursive t as (
   (select type from bellhop.every_job where state = 'ready' and not held and run_on is null and locks is null and share is null order by type limit 1)
@@ -22,12 +23,12 @@ with recursive t as (
       select 1 from bellhop.every_job j where j.type = t.type and j.state = 'ready' and not j.held and j.run_on is null and j.locks is null and j.share is null limit 10000) x) c
    where t.type is not null
   union all
-  select p.type, c.n, (select j.waiting_for from bellhop.every_job j where j.type = p.type and j.state = 'ready' and not j.held and j.run_on is not null and j.locks is null and j.share is null and j.waiting_for is not null limit 1)
+  select p.type, c.n, (select min(w.waiting_for) from (select j.waiting_for from bellhop.every_job j where j.type = p.type and j.state = 'ready' and not j.held and j.run_on is not null and j.locks is null and j.share is null limit 10000) w)
     from p cross join lateral (select count(*) as n from (
       select 1 from bellhop.every_job j where j.type = p.type and j.state = 'ready' and not j.held and j.run_on is not null and j.locks is null and j.share is null limit 10000) x) c
    where p.type is not null
   union all
-  select s.type, c.n, (select j.waiting_for from bellhop.every_job j where j.type = s.type and j.share is not null and j.state = 'ready' and not j.held and j.locks is null and j.waiting_for is not null limit 1)
+  select s.type, c.n, (select min(w.waiting_for) from (select j.waiting_for from bellhop.every_job j where j.type = s.type and j.share is not null and j.state = 'ready' and not j.held and j.locks is null limit 10000) w)
     from s cross join lateral (select count(*) as n from (
       select 1 from bellhop.every_job j where j.type = s.type and j.share is not null and j.state = 'ready' and not j.held and j.locks is null limit 10000) x) c
    where s.type is not null

@@ -17,11 +17,33 @@ type ShareRow struct {
 	Started int64              `json:"started"` // since it came into the line
 }
 
-var lookSharesSQL, lookShareSetSQL = sql.Query("look_shares"), sql.Query("look_share_set")
+// ShareHead is a key of those that matter now.
+type ShareHead struct {
+	Type    scheduler.TypeName `json:"type"`
+	Name    string             `json:"name"`
+	Weight  float32            `json:"weight"`
+	Waiting int64              `json:"waiting"` // 1,000 are counted for each place and priority
+	Running int64              `json:"running"`
+	Keys    int64              `json:"keys"` // of the type that run or wait, as far as they are looked at
+}
+
+// ShareKeysMost is how many keys with ready jobs ShareHeads looks at, of one type.
+const ShareKeysMost = 200
+
+var (
+	lookSharesSQL     = sql.Query("look_shares")
+	lookShareSetSQL   = sql.Query("look_share_set")
+	lookShareHeadsSQL = sql.Query("look_share_heads")
+)
 
 // Shares gives the keys of a type that have a weight, or work; nil: of all types.
 func (l Look) Shares(ctx context.Context, of *string) ([]ShareRow, error) {
 	return collect[ShareRow](ctx, l.db, "list shares", lookSharesSQL, of)
+}
+
+// ShareHeads gives so many keys of each type, those first that run most, then those that wait most.
+func (l Look) ShareHeads(ctx context.Context, most int) ([]ShareHead, error) {
+	return collect[ShareHead](ctx, l.db, "list the keys that run and wait most", lookShareHeadsSQL, most)
 }
 
 // SetShare gives a key its weight.

@@ -24,9 +24,10 @@ func TopCommand(a *cli.App) *cobra.Command {
 		Use:   "top",
 		Short: "Watch hosts, jobs, children, the queue and its pace",
 		Long: `Watch hosts, jobs and their progress, children, the queue and its pace, live on a
-terminal of any size. Keys: q ends it, arrow and page keys scroll, / shows only rows
-with a text in their type or name (esc: all rows), p pauses. NO_COLOR is obeyed. If
-stdout is not a terminal, or with --once, it prints one look.`,
+terminal of any size. For types with shares, it shows the keys that run and wait most.
+Keys: q ends it, arrow and page keys scroll, / shows only rows with a text in their
+type or name (esc: all rows), p pauses. NO_COLOR is obeyed. If stdout is not a terminal,
+or with --once, it prints one look.`,
 		Example: "  bellhop top\n  bellhop top --once",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
@@ -78,10 +79,11 @@ func top(ctx context.Context, a *cli.App, s *cli.Session, every time.Duration, o
 	return a.Printf("%s\n", strings.Join(v.frame(0, 0), "\n"))
 }
 
-// How many jobs that run are shown, the newest; and how many locks.
+// How many jobs that run are shown, the newest; how many locks, and how many keys of each type that has shares.
 const (
 	topJobs  = 200
 	topLocks = 10
+	topKeys  = 5
 )
 
 // look reads all that a frame shows.
@@ -103,7 +105,10 @@ func look(ctx context.Context, s *cli.Session) (v topView, err error) {
 	if v.Jobs, err = s.Jobs(ctx, running); err != nil {
 		return v, err
 	}
-	v.Locks, err = s.LockHeads(ctx, topLocks)
+	if v.Locks, err = s.LockHeads(ctx, topLocks); err != nil {
+		return v, err
+	}
+	v.Shares, err = s.ShareHeads(ctx, topKeys)
 	return v, err
 }
 

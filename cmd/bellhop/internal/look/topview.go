@@ -23,6 +23,7 @@ type topView struct {
 	Jobs      []view.JobRow      `json:"jobs"` // that run, or wait for their child
 	Queue     []view.QueueRow    `json:"queue"`
 	Locks     []view.LockHead    `json:"locks"`
+	Shares    []view.ShareHead   `json:"shares"` // the keys of shares that matter now
 	// Rates are lines finished a second, by type, in the last ten seconds; nil on the first look.
 	Rates map[scheduler.TypeName]float64 `json:"rates"`
 }
@@ -91,7 +92,7 @@ func (v topView) frame(width, height int) []string {
 		barWidth = max(4, min(20, width/4))
 	}
 	for _, t := range []cli.Table{
-		v.hostTable(barWidth), v.typeTable(n), v.lockTable(), v.jobTable(barWidth), v.childTable(),
+		v.hostTable(barWidth), v.typeTable(n), v.shareTable(), v.lockTable(), v.jobTable(barWidth), v.childTable(),
 	} {
 		if len(t.Rows) == 0 {
 			continue
@@ -152,6 +153,31 @@ func (v topView) lockTable() cli.Table {
 	return t
 }
 
+// shareTable is the keys of shares that run and wait most, and behind those of a type how many others there are.
+func (v topView) shareTable() cli.Table {
+	t := cli.Table{Header: []string{"TYPE", "SHARE", "WEIGHT", "WAITING", "RUNNING"}}
+	shown := int64(0)
+	for i, s := range v.Shares {
+		waiting := strconv.FormatInt(s.Waiting, 10)
+		if s.Waiting >= 1000 {
+			waiting = "1000 or more"
+		}
+		t.Add(s.Type, s.Name, s.Weight, waiting, s.Running)
+		if shown++; i+1 < len(v.Shares) && v.Shares[i+1].Type == s.Type {
+			continue
+		}
+		if more := s.Keys - shown; more > 0 {
+			words := cli.Counted(more, "more key")
+			if s.Keys >= view.ShareKeysMost { // there may be keys that were not looked at
+				words += " or more"
+			}
+			t.Add(s.Type, "… "+words, "", "", "")
+		}
+		shown = 0
+	}
+	return t
+}
+
 func (v topView) childTable() cli.Table {
 	t := cli.Table{Header: []string{"CHILD", "STATE", "FOR", "JOB", "DONE", "DEATHS", "HOST"}}
 	for _, c := range v.Children {
@@ -174,7 +200,7 @@ func (v topView) only(text string) topView {
 		return false
 	}
 	shown := v
-	shown.Queue, shown.Children, shown.Jobs, shown.Rates = nil, nil, nil, nil
+	shown.Queue, shown.Children, shown.Jobs, shown.Rates, shown.Shares = nil, nil, nil, nil, nil
 	for _, q := range v.Queue {
 		if keep(string(q.Type)) || q.Type == "" {
 			shown.Queue = append(shown.Queue, q)
@@ -188,6 +214,11 @@ func (v topView) only(text string) topView {
 	for _, j := range v.Jobs {
 		if keep(string(j.Type), cli.Text(j.Key), fmt.Sprint(j.ID), cli.Text(j.Child)) {
 			shown.Jobs = append(shown.Jobs, j)
+		}
+	}
+	for _, s := range v.Shares {
+		if keep(string(s.Type), s.Name) {
+			shown.Shares = append(shown.Shares, s)
 		}
 	}
 	if v.Rates != nil {

@@ -30,6 +30,11 @@ func busyView() topView {
 		{Level: "node", Name: "*", Mode: "shared", Holders: 2, Job: 18, Held: &ago},
 		{Level: "rate-limit", Name: "2:mail", Waiting: 1000, Oldest: &ago},
 	}
+	for n := range 5 {
+		v.Shares = append(v.Shares, view.ShareHead{
+			Type: "a", Name: strings.Repeat("customer ", 9) + string(rune('a'+n)), Weight: 1.5, Waiting: 12, Keys: 7,
+		})
+	}
 	for n := range 30 {
 		v.Children = append(
 			v.Children,
@@ -61,10 +66,17 @@ func TestTop_FrameTellsHostsQueueAndChildren(t *testing.T) {
 	for _, want := range []string{"03:04:07  150/s  running 2  ready 13  children 3/8", "held 3", "local  3/8    ########............  2", "none   0/0    --------------------",
 		"a     12     2        150/s  no_room", "öd    1      0        0.0/s  unknown_type", "a.1    RUNNING",
 		"customer:42        job 17, exclusive  7s   3             7s", "node:*             2 jobs, shared     7s   0             -",
-		"rate-limit:2:mail  -                  -    1000 or more  7s"} {
+		"rate-limit:2:mail  -                  -    1000 or more  7s", "customer b  1.5     12       0\n", "a     … 2 more keys  "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+	v.Shares[4].Keys = view.ShareKeysMost
+	if text := strings.Join(v.frame(0, 0), "\n"); !strings.Contains(text, "… 195 more keys or more") {
+		t.Errorf("it counts keys that were not looked at:\n%s", text)
+	}
+	if text := strings.Join(v.only("öd").frame(0, 0), "\n"); strings.Contains(text, "customer customer") {
+		t.Errorf("a filter leaves keys of another type:\n%s", text)
 	}
 	if text := strings.Join(topView{}.frame(0, 0), "\n"); !strings.Contains(text, NoInstance) {
 		t.Errorf("nobody runs:\n%s", text)
