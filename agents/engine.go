@@ -2,6 +2,7 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -46,7 +47,10 @@ func (l *Launcher) RunEngine(
 	args := call.Args
 	if call.Line != nil {
 		line, err := l.open(call.Type, call.Line)
-		if err != nil {
+		var sealed *scheduler.SealedError
+		if errors.As(err, &sealed) && sealed.Pause > 0 {
+			return scheduler.EngineSaid{Stays: sealed}
+		} else if err != nil {
 			return scheduler.EngineSaid{Failed: "refused", Code: scheduler.EngineRefuses, Err: err.Error()}
 		}
 		vars, err := allowedVars(spec.Vars, line.Vars)

@@ -22,6 +22,8 @@ type EngineSaid struct {
 	Failed   string // why, in our words; empty: it ended well
 	Cut      bool   // Out is not whole
 	Open     bool   // its last line has no end
+	// Stays is why submit was not called: the job is sealed with a key that is not here. nil: it was.
+	Stays *SealedError
 }
 
 // EngineRefuses is the exit code by which submit says that a job can never be done.

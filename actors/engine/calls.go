@@ -227,6 +227,8 @@ func (s *host) onSubmitted(m *answered, now time.Time) {
 	first, _, _ := strings.Cut(strings.TrimSpace(m.said.Out), "\n")
 	id, _, _ := strings.Cut(strings.TrimSpace(first), " ")
 	switch {
+	case m.said.Stays != nil: // the engine was not asked
+		s.step(w, engine.Event{Kind: engine.Unopened, Said: m.said.Stays.Why, Pause: m.said.Stays.Pause}, now)
 	case m.said.Failed == "":
 		s.calls.submit = s.calls.submit.Answered(now)
 		s.step(w, engine.Event{Kind: engine.Accepted, ID: id}, now)

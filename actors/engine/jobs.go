@@ -121,6 +121,8 @@ func (s *host) settle(w *watched, now time.Time) {
 	rec := s.judge(w, now)
 	if rec.Why == lasting.Snoozed {
 		s.note(w, fmt.Sprintf("its exit code puts it off for %s, and this does not count as an attempt", rec.Verdict.Delay))
+	} else if rec.Result.Again {
+		s.note(w, rec.Why+"; it is tried again, and this does not count as an attempt")
 	}
 	s.inst.Outbox.Owe(*rec)
 	if w.remote.Tagged {
@@ -154,6 +156,8 @@ func (s *host) result(w *watched, now time.Time) scheduler.Result {
 		r.Outcome = scheduler.OutcomeCancelled
 	case engine.TimedOut:
 		r.Outcome = scheduler.OutcomeTimedOut
+	case engine.Sealed:
+		r.Outcome, r.Again, r.Answer = scheduler.OutcomeLost, true, &scheduler.Answer{Snooze: end.Pause}
 	case engine.Refused:
 		r.Outcome, r.Answer = scheduler.OutcomeFailed, &scheduler.Answer{Never: true}
 	default:

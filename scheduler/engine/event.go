@@ -18,6 +18,8 @@ const (
 	Accepted
 	// Denied: submit says that it can never be done; Said why.
 	Denied
+	// Unopened: submit was not called, since its job is sealed with a key that is not here; Said why.
+	Unopened
 	// Unclear: submit ended in any other way; Said how.
 	Unclear
 	// Found: find named it.
@@ -44,7 +46,7 @@ const (
 	kinds
 )
 
-var kindNames = [...]string{"no tag", "has tag", "turn", "recorded", "accepted", "denied", "unclear", "found", "not found", "seen",
+var kindNames = [...]string{"no tag", "has tag", "turn", "recorded", "accepted", "denied", "unopened", "unclear", "found", "not found", "seen",
 	"not seen", "cancel", "killed", "saved", "logged", "tick", "leave"}
 
 func (k Kind) String() string { return kindNames[k] }
@@ -56,6 +58,7 @@ type Event struct {
 	Stage    Stage
 	ExitCode int
 	Said     string
+	Pause    time.Duration // Unopened: until it is tried again
 	Tag      Tag
 }
 

@@ -115,8 +115,9 @@ func StageOf(s string) Stage {
 type End struct {
 	How      How
 	ExitCode int
-	Reason   string // in our words
-	Said     string // in the engine's
+	Reason   string        // in our words
+	Said     string        // in the engine's
+	Pause    time.Duration // Sealed: until the next try
 }
 
 // How is in which way.
@@ -131,9 +132,11 @@ const (
 	Refused   // submit said that it can never be done
 	Cancelled // on order
 	TimedOut
+	Sealed // its key is not here, and it was not submitted: it counts as no attempt
 )
 
-var howNames = [...]string{"", "succeeded", "failed", "lost", "submission_timeout", "refused", "cancelled", "timed_out"}
+var howNames = [...]string{"", "succeeded", "failed", "lost", "submission_timeout", "refused", "cancelled", "timed_out",
+	"sealed"}
 
 func (h How) String() string { return howNames[h] }
 

@@ -86,6 +86,11 @@ func (r Remote) submitting(ev Event, now time.Time) (Remote, []Effect) {
 	case Denied:
 		return r.end(End{How: Refused, ExitCode: ev.ExitCode, Said: ev.Said,
 			Reason: "engine_refused: submit says that it cannot be done"})
+	case Unopened:
+		if r.Wish != None {
+			return r.end(End{How: Cancelled})
+		}
+		return r.end(End{How: Sealed, Reason: ev.Said, Pause: ev.Pause})
 	case Unclear:
 		r.State, r.since, r.missing, r.unseen, r.said = Unsure, now, time.Time{}, 0, ev.Said
 		return r, []Effect{Pause}
@@ -220,7 +225,7 @@ func (r Remote) end(e End) (Remote, []Effect) {
 		r.State = Over
 		return r, []Effect{Settle}
 	}
-	if e.How == Refused || e.How == Unseen || r.Stage == Unknown && e.How == Cancelled {
+	if e.How == Refused || e.How == Unseen || e.How == Sealed || r.Stage == Unknown && e.How == Cancelled {
 		r.logged = true
 		return r, []Effect{Save}
 	}

@@ -26,6 +26,7 @@ func TestStep_EveryStateWithEveryEvent(t *testing.T) {
 		"submitting/accepted":  "running save",
 		"submitting/denied":    "ended save",
 		"submitting/unclear":   "unsure pause",
+		"submitting/unopened":  "ended save",
 		"unsure/found":         "running save",
 		"running/seen":         "running save",
 		"killing/tick":         "killing kill",
@@ -172,6 +173,14 @@ func TestStep_EveryStateWithEveryEvent(t *testing.T) {
 		"unsure/has tag":       "unsure",
 		"running/no tag":       "running",
 		"recording/no tag":     "recording",
+		"looking/unopened":     "looking",
+		"waiting/unopened":     "waiting",
+		"recording/unopened":   "recording",
+		"unsure/unopened":      "unsure",
+		"running/unopened":     "running",
+		"killing/unopened":     "killing",
+		"ended/unopened":       "ended",
+		"over/unopened":        "over",
 	}
 	for state := Looking; state < states; state++ {
 		for kind := NoTag; kind < kinds; kind++ {
@@ -233,6 +242,10 @@ func TestStep_Lives(t *testing.T) {
 		{"it fails", Remote{}, append(submitted(happening{5, seen(Failed, 3)}), over...), Bad, "record submit save save logs settle"},
 		{"submit says that it can never be", Remote{}, []happening{{0, kind(NoTag)}, {0, kind(Turn)}, {0, kind(Recorded)}, {0, kind(Denied)}, {0, kind(Saved)}},
 			Refused, "record submit save settle"},
+		{"its key is not here", Remote{}, []happening{{0, kind(NoTag)}, {0, kind(Turn)}, {0, kind(Recorded)}, {0, kind(Unopened)}, {0, kind(Saved)}},
+			Sealed, "record submit save settle"},
+		{"its key is not here, and it is cancelled", Remote{}, []happening{{0, kind(NoTag)}, {0, kind(Turn)}, {0, kind(Recorded)}, {0, kind(CancelAsked)},
+			{0, kind(Unopened)}, {0, kind(Saved)}}, Cancelled, "record submit save settle"},
 		{"it is never seen", Remote{}, append(submitted(happening{time.Minute, kind(NotSeen)}, happening{2 * time.Minute, kind(NotSeen)}), happening{0, kind(Saved)}),
 			Unseen, "record submit save save settle"},
 		{"it vanishes", Remote{}, append(submitted(happening{5, seen(Started, 0)}, happening{time.Second, kind(NotSeen)}, happening{time.Minute, kind(NotSeen)}), over...),
