@@ -29,7 +29,7 @@ func init() { // the views name routes too
 		{"", "/jobs/{}/items", "", 0, items}, // not live: it is read page by page
 		{"Failures", "/failures", "f", 2, failures},
 		{"Types", "/types", "t", 2, types},
-		{"", "/types/{}", "", 4, ofType},
+		{"", "/types/{}", "", 5, ofType},
 		{"Locks", "/locks", "l", 2, locks},
 		{"Hosts", "/hosts", "h", 5, hosts},
 		{"Workflows", "/workflows", "w", 1, workflows},

@@ -21,6 +21,7 @@ const (
 type typeData struct {
 	typeRow
 	typeDay
+	typeKeys
 	In       view.Arrivals // the last 5 minutes
 	Reason   *view.WhyRow  // of the job that is next
 	First    *scheduler.JobID
@@ -47,6 +48,9 @@ func ofType(r *request) (content, error) {
 		return content{}, err
 	}
 	if err := d.queue(r, f); err != nil {
+		return content{}, err
+	}
+	if d.typeKeys, err = keysOf(r, name); err != nil {
 		return content{}, err
 	}
 	if err := d.day(r); err != nil {
