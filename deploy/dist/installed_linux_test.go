@@ -40,7 +40,7 @@ func packageLives(t *testing.T, k kind) {
 	if !strings.Contains(said, "installed, not started. Next:") {
 		t.Errorf("the installation says: %s", said)
 	}
-	for _, path := range []string{"/usr/share/man/man1/bellhop.1", "/usr/share/bash-completion/completions/bellhop",
+	for _, path := range []string{"/usr/share/man/man1/bellhop.1.gz", "/usr/share/bash-completion/completions/bellhop",
 		"/usr/lib/systemd/system/bellhop.service", "/usr/share/doc/bellhop/copyright"} {
 		if !m.has(path) {
 			t.Errorf("there is no %s", path)

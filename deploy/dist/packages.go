@@ -1,6 +1,7 @@
 package main
 
 import (
+	"compress/gzip"
 	_ "embed"
 	"os"
 	"path/filepath"
@@ -34,6 +35,9 @@ func (r *release) packages() error {
 			return err
 		}
 	}
+	if err := r.compressPages(); err != nil {
+		return err
+	}
 	for _, p := range r.only {
 		arch, linux := strings.CutPrefix(p, "linux/")
 		if !linux {
@@ -46,6 +50,33 @@ func (r *release) packages() error {
 		}
 	}
 	return nil
+}
+
+// compressPages writes the man pages as packages have them. gzip's header has neither a name nor a time: two builds
+// are the same byte for byte.
+func (r *release) compressPages() error {
+	pages, err := r.under("man", "man.gz/")
+	for _, p := range pages {
+		text, err := os.ReadFile(p.from)
+		if err != nil {
+			return err
+		}
+		var out strings.Builder
+		z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		if _, err = z.Write(text); err == nil {
+			err = z.Close()
+		}
+		if err == nil {
+			err = r.write(p.name+".gz", out.String())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 func (r *release) packageOf(kind, platform, arch string) error {
@@ -90,7 +121,7 @@ func (r *release) info(platform, arch string) (*nfpm.Info, error) {
 		add(filepath.Join(r.root, doc), "/usr/share/doc/bellhop/"+doc, "", 0o644)
 	}
 	add(filepath.Join(r.root, "LICENSE"), "/usr/share/doc/bellhop/copyright", "", 0o644)
-	pages, err := r.under("man", "/usr/share/man/man1/")
+	pages, err := r.under("man.gz", "/usr/share/man/man1/")
 	for _, p := range pages {
 		add(p.from, p.name, "", 0o644)
 	}
