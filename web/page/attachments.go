@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/words"
 	"bellhop/sql/view"
 )
 
@@ -106,6 +107,18 @@ func (t attachedTable) Counted() *time.Time {
 		return t.WaitingAt
 	}
 	return nil
+}
+
+// Rest is how long the rows that are left will take at the present rate; empty: that is not known.
+func (t attachedTable) Rest() string {
+	if t.Rate == nil || *t.Rate <= 0 || t.Waiting == nil || t.More != nil && *t.More || plight(t.AttachmentRow) != well {
+		return ""
+	}
+	left := *t.Waiting + t.Ahead + t.Running
+	if left == 0 {
+		return ""
+	}
+	return "done in about " + words.Lasting(float64(left) / *t.Rate)
 }
 
 // Jobs is the address of the list of its rows' jobs in some states; none: of those that are not over, or failed.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"bellhop/sql/view"
 	"bellhop/web"
 )
 
@@ -155,5 +156,27 @@ func TestAttachments_AreCurrent(t *testing.T) {
 	s.exec(`select bellhop.attach('image', type => 'mail', pool => 2)`)
 	if err := <-seen; err != nil {
 		t.Error(err)
+	}
+}
+
+// How long the rows that are left will take stands beside the rate, where both are known.
+func TestAttachedTable_Rest(t *testing.T) {
+	t.Parallel()
+	at := func(rate float64, waiting, running int) attachedTable {
+		return attachedTable{AttachmentRow: view.AttachmentRow{State: "ok", Pool: 4, Rate: &rate, Waiting: &waiting, Running: running}}
+	}
+	more, stopped, unknown := at(2, 10_000, 4), at(2, 100, 0), at(2, 100, 0)
+	yes := true
+	more.More, stopped.Pool, unknown.Rate = &yes, 0, nil
+	for _, x := range []struct {
+		attachedTable
+		want string
+	}{
+		{at(2, 236, 4), "done in about 2 min 00 s"}, {at(0.5, 0, 1), "done in about 2 s"},
+		{at(2, 0, 0), ""}, {at(0, 10, 0), ""}, {more, ""}, {stopped, ""}, {unknown, ""},
+	} {
+		if got := x.Rest(); got != x.want {
+			t.Errorf("%q, want %q", got, x.want)
+		}
 	}
 }
