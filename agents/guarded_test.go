@@ -179,13 +179,14 @@ func killScheduler(t *testing.T) time.Duration {
 	if len(guards) != 1 || len(Leftovers(instance(471, cmd.Process.Pid))) != 0 {
 		t.Fatalf("guards are %v", guards)
 	}
-	pids := append([]int{pidIn(t, filepath.Join(dir, "daemon"))}, guards...)
-	for _, g := range guards {
-		pids = append(pids, guard.Descendants(g)...)
-	}
-	if len(pids) < 2+3*4 {
-		t.Fatalf("only %v", pids)
-	}
+	var pids []int
+	eventually(t, patience, "each agent sleeps, which it does after its OK", func() bool {
+		pids = append([]int{pidIn(t, filepath.Join(dir, "daemon"))}, guards...)
+		for _, g := range guards {
+			pids = append(pids, guard.Descendants(g)...)
+		}
+		return len(pids) >= 2+3*4
+	})
 	start := time.Now()
 	stop(t, cmd.Process.Pid, syscall.SIGKILL)
 	allDead(t, patience, pids...)

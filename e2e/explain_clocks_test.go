@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -49,6 +50,17 @@ var clocks = map[string]func(e *env) clock{
 		id := e.insert("type", "nap")
 		e.sql("select bellhop.await_event(id, fence, 'paid.42', '4 s') from bellhop.take('{nap}')")
 		return e.toldAt(e.because(id, "awaits_event"), "select state = 'ready' from bellhop.jobqueue where id = $1", id)
+	},
+	"no_key": func(e *env) clock {
+		keys, other := filepath.Join(e.dir, "keys"), filepath.Join(e.dir, "other")
+		e.ok("key", "new", keys, "--id", "old")
+		e.ok("key", "new", other, "--id", "new")
+		e.serve("encryption: {keys: " + keys + "}\n" + agents("type: sh, command: [sh, -c], mode: exec"))
+		id := value[int64](e, "select bellhop.submit('sh', $1)", e.sealed(other, "sh", "args", "true"))
+		r := e.because(id, "no_key")
+		told := e.instant(r.Sentence, `again at ([0-9-]+ [0-9:]+ UTC)`)
+		return e.until(clock{says: r.Sentence, told: told},
+			"select run_at > $2::timestamptz + interval '1 s' from bellhop.jobqueue where id = $1", id, told)
 	},
 	"no_resources": func(e *env) clock {
 		e.serve(e.asker(2))
