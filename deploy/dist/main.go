@@ -25,7 +25,7 @@ type release struct {
 	root    string // of the checkout
 	to      string
 	work    string // files on their way into packages
-	version string // 1.2.3, or 0.1.0-dev+COMMIT
+	version string // 1.2.3, or 0.1.0-dev+TIME.COMMIT
 	commit  string
 	when    time.Time // of the commit
 	key     *minisign.PrivateKey
@@ -103,7 +103,7 @@ func newRelease(root, to, only, key string) (*release, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.version = versionOf(tag, r.commit, dirty != "")
+	r.version = versionOf(tag, r.commit, r.when, dirty != "")
 	for _, dir := range []string{r.to} {
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, err
@@ -116,12 +116,13 @@ func newRelease(root, to, only, key string) (*release, error) {
 	return r, err
 }
 
-// versionOf is the tag's without its v; between releases it is the next one's, with the commit.
-func versionOf(tag, commit string, dirty bool) string {
+// versionOf is the tag's without its v; between releases it is the next one's, with the time of the commit, so that
+// deb and rpm take a later build for the newer one, and with the commit.
+func versionOf(tag, commit string, when time.Time, dirty bool) string {
 	if tag != "" && !dirty {
 		return strings.TrimPrefix(tag, "v")
 	}
-	v := "0.1.0-dev+" + commit
+	v := "0.1.0-dev+" + when.UTC().Format("20060102150405") + "." + commit
 	if dirty {
 		v += ".dirty"
 	}

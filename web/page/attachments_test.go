@@ -163,7 +163,9 @@ func TestAttachments_AreCurrent(t *testing.T) {
 func TestAttachedTable_Rest(t *testing.T) {
 	t.Parallel()
 	at := func(rate float64, waiting, running int) attachedTable {
-		return attachedTable{AttachmentRow: view.AttachmentRow{State: "ok", Pool: 4, Rate: &rate, Waiting: &waiting, Running: running}}
+		return attachedTable{AttachmentRow: view.AttachmentRow{
+			State: "ok", Pool: 4, Rate: &rate, Waiting: &waiting, Running: running,
+		}}
 	}
 	more, stopped, unknown := at(2, 10_000, 4), at(2, 100, 0), at(2, 100, 0)
 	yes := true

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -109,8 +108,8 @@ func replaceKeys(file, text string) (err error) {
 		}
 	}()
 	_, err = f.WriteString(text)
-	if of, is := was.Sys().(*syscall.Stat_t); err == nil && is {
-		err = f.Chown(int(of.Uid), int(of.Gid))
+	if err == nil {
+		err = keepOwner(f, was)
 	}
 	if err = errors.Join(err, f.Chmod(was.Mode().Perm()), f.Sync(), f.Close()); err != nil {
 		return err

@@ -246,7 +246,7 @@ func (t *torture) progress(out outcome) {
 func (t *torture) shrink(ctx context.Context, out outcome) {
 	for strokes := 1; strokes <= out.strokes && strokes <= 3 && ctx.Err() == nil; strokes++ {
 		h := out.history
-		h.strokes = strokes
+		h.strokes, h.again = strokes, strokes
 		again, err := t.play(ctx, h)
 		if err == nil && len(again.found) > 0 {
 			t.app.Note("  %d strokes show it: %s: %s", strokes, again.found[0].what, again.found[0].says)

@@ -19,6 +19,7 @@ type history struct {
 	number  int
 	fault   fault
 	strokes int
+	again   int // the number of a repetition, whose files stand beside those of the first try
 }
 
 // outcome is what a history showed.
@@ -58,8 +59,11 @@ func (s *shared) Uint64() uint64 {
 func (t *torture) play(ctx context.Context, h history) (out outcome, err error) {
 	out.history = h
 	dir := filepath.Join(t.dir, fmt.Sprintf("history-%d-%s", h.number, h.fault.name))
+	if h.again > 0 {
+		dir += fmt.Sprintf("-again-%d", h.again)
+	}
 	s := &stage{program: t.program, lag: t.lag, dir: dir, luck: luckOf(t.seed, h.number)}
-	if err := os.RemoveAll(dir); err != nil { // of a try before
+	if err := os.RemoveAll(dir); err != nil { // of an earlier run with --keep
 		return out, err
 	}
 	where, err := t.places.database(ctx, h.fault.needs)

@@ -174,7 +174,7 @@ func (w *witness) does(c claim) (ok, rests bool) {
 		w.write(clashed, t, c)
 	}
 	time.Sleep(t.takes) // this is the work
-	rests = w.through(t, c)
+	rest, rests := w.through(t, c)
 	fails := c.Attempt <= t.fails
 	switch {
 	case rests:
@@ -188,6 +188,9 @@ func (w *witness) does(c claim) (ok, rests bool) {
 		release(w.names, int64(t.lock))
 	}
 	release(w.tokens, t.token)
+	if rest != "" { // not before: the next attempt may begin as soon as this is said
+		fmt.Println(rest)
+	}
 	return !fails, rests
 }
 

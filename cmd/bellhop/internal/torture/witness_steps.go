@@ -17,8 +17,8 @@ func stepToken(job int64, i int) int64 { return firstStep + job*10 + int64(i) }
 // awaitedFor is how long a job waits for its event at most.
 const awaitedFor = "15s"
 
-// through does the steps of a task; over: the job goes on later, or what asked for it is gone.
-func (w *witness) through(t task, c claim) (over bool) {
+// through does the steps of a task; over: the job goes on later, after rest is said, or what asked for it is gone.
+func (w *witness) through(t task, c claim) (rest string, over bool) {
 	for i := 1; i <= t.steps; i++ {
 		name := fmt.Sprint("s", i)
 		if _, saved := c.Steps[name]; !saved {
@@ -27,17 +27,15 @@ func (w *witness) through(t task, c claim) (over bool) {
 			w.write(stepping, at, c)
 			fmt.Printf(`{"step":{"name":%q,"output":%d}}`+"\n", name, i)
 			if !w.confirmed(name) {
-				return true
+				return "", true
 			}
 			w.write(kept, at, c)
 		}
 		if _, slept := c.Steps["sleep.1"]; i == 1 && !slept && t.sleep > 0 {
-			fmt.Printf(`{"sleep":"%gs"}`+"\n", t.sleep.Seconds())
-			return true
+			return fmt.Sprintf(`{"sleep":"%gs"}`, t.sleep.Seconds()), true
 		}
 		if _, came := c.Steps["event."+t.event]; i == 2 && !came && t.event != "" {
-			fmt.Printf(`{"await":{"event":%q,"timeout":%q}}`+"\n", t.event, awaitedFor)
-			return true
+			return fmt.Sprintf(`{"await":{"event":%q,"timeout":%q}}`, t.event, awaitedFor), true
 		}
 	}
 	if _, ended := c.Steps["children.1"]; t.children > 0 && !ended {
@@ -46,10 +44,9 @@ func (w *witness) through(t task, c claim) (over bool) {
 			list = append(list, fmt.Sprintf(`{"type":"warm","args":"n=%d ms=3","max_attempts":%d}`, childToken(t.token, i),
 				attempts))
 		}
-		fmt.Printf(`{"children":[%s]}`+"\n", strings.Join(list, ","))
-		return true
+		return fmt.Sprintf(`{"children":[%s]}`, strings.Join(list, ",")), true
 	}
-	return false
+	return "", false
 }
 
 // confirmed waits for the word that a step is committed.
