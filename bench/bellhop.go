@@ -34,6 +34,15 @@ type bellhop struct {
 	url    string
 }
 
+// both are the binary and, where one is named (-before), the older one that it is compared with.
+func (b *bench) both() []bellhop {
+	list := []bellhop{{b: b, label: "bellhop"}}
+	if b.before != "" {
+		list = append(list, bellhop{b: b, label: programBefore, binary: b.before})
+	}
+	return list
+}
+
 func (p *bellhop) name() string {
 	if p.label != "" {
 		return p.label

@@ -9,48 +9,59 @@ import (
 const (
 	oneInstance    = "bellhop, one instance"
 	pickUpOfMany   = "%d instances on one database: issued → agent, p50"
-	drainOfMany    = "4 instances on one database: drain of 50,000"
+	drainOfMany    = "%d instances on one database: drain of 50,000"
 	someInstances  = 4
 	manyInstances  = 8
+	mostInstances  = 20
 	instancesDrain = 50_000
 )
 
-// measureInstances puts several instances on one database, all on this machine:
-// each hears every ring, and asks for what one of them gets.
+// measureInstances puts several instances on one database, all on this machine: each
+// hears every ring, and asks for what one of them gets.
 func measureInstances(ctx context.Context, b *bench, round int) error {
 	n := b.length(120, 600)
-	pick := func(many int) func() error {
-		return func() error {
-			return b.with(ctx, &bellhop{b: b, many: many}, options{}, func(s *session) error {
-				if _, _, err := s.sample(ctx, warmSamples*many); err != nil { // every instance's child is up
-					return err
-				}
-				if err := s.vacuum(ctx); err != nil {
-					return err
-				}
-				issued, _, err := s.sample(ctx, n)
-				if err != nil {
-					return err
-				}
-				if many > 1 {
-					b.note(round, fmt.Sprintf(pickUpOfMany, many), "bellhop", percentile(issued, 0.5), "ms")
+	crowds := []int{someInstances, manyInstances, mostInstances}
+	var steps []func() error
+	for _, c := range b.both() {
+		one := func(c bellhop, crowd string, value float64, unit string) {
+			for _, many := range crowds {
+				b.note(round, fmt.Sprintf(crowd, many), c.name()+", one instance", value, unit)
+			}
+		}
+		for _, many := range append([]int{1}, crowds...) {
+			c := c
+			c.many = many
+			steps = append(steps, func() error {
+				return b.with(ctx, &c, options{}, func(s *session) error {
+					if _, _, err := s.sample(ctx, warmSamples*many); err != nil { // every instance's child is up
+						return err
+					}
+					if err := s.vacuum(ctx); err != nil {
+						return err
+					}
+					issued, _, err := s.sample(ctx, n)
+					if err != nil {
+						return err
+					}
+					if many == 1 {
+						one(c, pickUpOfMany, percentile(issued, 0.5), "ms")
+						return nil
+					}
+					b.note(round, fmt.Sprintf(pickUpOfMany, many), c.name(), percentile(issued, 0.5), "ms")
 					return nil
+				})
+			}, func() error {
+				rate, err := b.drained(ctx, &c, options{Drain: true}, instancesDrain)
+				switch {
+				case err != nil:
+				case many == 1:
+					one(c, drainOfMany, rate, "jobs/s")
+				default:
+					b.note(round, fmt.Sprintf(drainOfMany, many), c.name(), rate, "jobs/s")
 				}
-				for _, of := range []int{someInstances, manyInstances} {
-					b.note(round, fmt.Sprintf(pickUpOfMany, of), oneInstance, percentile(issued, 0.5), "ms")
-				}
-				return nil
+				return err
 			})
 		}
 	}
-	drain := func(many int, label string) func() error {
-		return func() error {
-			rate, err := b.drained(ctx, &bellhop{b: b, many: many}, options{Drain: true}, instancesDrain)
-			if err == nil {
-				b.note(round, drainOfMany, label, rate, "jobs/s")
-			}
-			return err
-		}
-	}
-	return inTurn(round, pick(1), pick(someInstances), pick(manyInstances), drain(1, oneInstance), drain(someInstances, "bellhop"))
+	return inTurn(round, steps...)
 }

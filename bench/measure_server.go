@@ -14,10 +14,7 @@ import (
 // is less disturbed by what else the machine does than the clock is.
 func measureServer(ctx context.Context, b *bench, round int) error {
 	jobs, ready, single := b.length(30_000, 100_000), b.length(0, 1_000_000), b.length(100, 300)
-	binaries := []bellhop{{b: b, label: "bellhop"}}
-	if b.before != "" {
-		binaries = append(binaries, bellhop{b: b, label: programBefore, binary: b.before})
-	}
+	binaries := b.both()
 	var steps []func() error
 	for i := range binaries {
 		c := &binaries[i]
