@@ -3,6 +3,7 @@ package look
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"reflect"
 	"strings"
@@ -109,11 +110,14 @@ func TestLive_DrawsWhatHasChanged(t *testing.T) {
 	screen, program := clitest.Terminal(t, 80)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	ended := make(chan error)
+	ended := make(chan error, 1)
 	go func() {
 		a := &cli.App{Stdin: program, Stdout: program, Getenv: func(string) string { return "1" }} // NO_COLOR
 		ended <- live(ctx, a, program, time.Hour, func(context.Context) (topView, error) { return busyView(), nil })
+		program.Close()
+		_, _ = io.WriteString(screen, "\n") // for a read that has not ended: then until does not wait for ever
 	}()
+	lines := len(busyView().frame(0, 0))
 	b, text := make([]byte, 4096), ""
 	until := func(want string) {
 		t.Helper()
@@ -124,7 +128,7 @@ func TestLive_DrawsWhatHasChanged(t *testing.T) {
 			}
 		}
 	}
-	until("\x1b[24;1H\x1b[K24 more · q quit · ↑↓ scroll · / filter · p pause")
+	until(fmt.Sprintf("\x1b[24;1H\x1b[K%d more · q quit · ↑↓ scroll · / filter · p pause", lines-23))
 	if strings.Contains(text, "\x1b[36m") {
 		t.Errorf("coloured: %q", text)
 	}
@@ -139,7 +143,7 @@ func TestLive_DrawsWhatHasChanged(t *testing.T) {
 	if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, size); err != nil {
 		t.Fatal(err)
 	}
-	until("\x1b[4;1H\x1b[K44 more · PAUSED · p goes on …")
+	until(fmt.Sprintf("\x1b[4;1H\x1b[K%d more · PAUSED · p goes on …", lines-3))
 	if !strings.Contains(text, "\x1b[2J\x1b[1;1H\x1b[Kbellhop 03:04  running 2  rea…") {
 		t.Errorf("narrow: %q", text)
 	}
