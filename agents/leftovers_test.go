@@ -47,12 +47,14 @@ func TestGuard_LeftoversOfADeadInstanceAreKilled(t *testing.T) {
 	}
 }
 
-// Who is killed together with all guards leaves trees that nobody ends: the next one does.
+// An instance that is killed together with all guards leaves trees that nothing ends: the next instance does. The stranger
+// has left the agent's cgroup, where there is one: then its mark alone tells what it is.
 func TestGuard_WhatIsLeftWhenGuardsAreKilledTooIsSwept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	spec := sh(t, `sleep 1000 & echo $! >$1/child
-(setsid sh -c 'echo $$ >'$1'/stranger; exec sleep 1000' </dev/null >/dev/null 2>&1 &)
+(setsid sh -c 'for all in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do echo $$ >$all; done
+echo $$ >'$1'/stranger; exec sleep 1000' </dev/null >/dev/null 2>&1 &)
 while [ ! -s $1/stranger ]; do sleep 0.01; done
 echo OK; while :; do sleep 1000; done`)
 	spec.Command = append(spec.Command, dir)
