@@ -165,6 +165,34 @@ func TestKafka_ALossUnderAWatchIsTold(t *testing.T) {
 	}
 }
 
+// A watch that has begun again at its place, and has read nothing since, knows the epoch of what was read before.
+func TestKafka_ALossBeforeTheFirstRecordOfAWatchIsTold(t *testing.T) {
+	t.Parallel()
+	fake, client, l := brokers(t)
+	l.every = time.Hour // no look finds it
+	sensor := workflow.Sensor{Kafka: "main", Topic: "uploads"}
+	k, cancel, over := watch(t, l, sensor)
+	k.sees(t, over)
+	elect(t, fake, 0)
+	produce(t, client, 0, "1", "2", "3")
+	k.takes(t, "uploads/0/0", "uploads/0/1", "uploads/0/2")
+	cancel()
+	<-over
+	k, cancel, over = watchFrom(t, l, sensor, k.place)
+	defer cancel()
+	k.sees(t, over)
+	lose(fake, 0, 1)
+	elect(t, fake, 0)
+	select {
+	case err := <-over:
+		if err == nil || !strings.Contains(err.Error(), "lost") {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the watch goes on with records that are lost")
+	}
+}
+
 // lose lets the cluster say that a partition's leader epochs of now end at an offset, and the other's at its start,
 // until it is mended.
 func lose(fake *kfake.Cluster, partition int32, at int64) (mended func()) {

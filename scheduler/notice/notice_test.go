@@ -116,6 +116,11 @@ func TestBuild_SaysWhyItIsPlain(t *testing.T) {
 
 func TestDelay(t *testing.T) {
 	t.Parallel()
+	for tries, want := range map[int]time.Duration{1: First, 2: 2 * First, 4: 8 * First, 7: 64 * First, 8: Most, 99: Most} {
+		if d := Delay(tries, 0.5); d.Round(time.Second) != want {
+			t.Errorf("after try %d it waits %s, want %s", tries, d, want)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		n, u := rapid.IntRange(-1, 1<<30).Draw(t, "tries"), rapid.Float64Range(0, 1).Draw(t, "u")
 		if d := Delay(n, u); d < First*8/10 || d > Most*12/10 || d > Delay(n+1, 1) {

@@ -133,7 +133,7 @@ var ofRest = []guard{
 		promise: "A topic that has lost records which were read is read again from there, and the loss is told.",
 		cut:     cut{"begin[p] = kgo.NewOffset().At(now.At[p]).WithEpoch(now.Led(p))", "begin[p] = kgo.NewOffset().At(now.At[p])"},
 		tests:   []string{"./lookout/..."},
-		run:     "^TestKafka_ALossUnderAWatchIsTold$",
+		run:     "^TestKafka_ALoss",
 	},
 	{
 		name:    "a pass needs a live instance",
