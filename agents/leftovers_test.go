@@ -47,8 +47,8 @@ func TestGuard_LeftoversOfADeadInstanceAreKilled(t *testing.T) {
 	}
 }
 
-// An instance that is killed together with all guards leaves trees that nothing ends: the next instance does. The stranger
-// has left the agent's cgroup, where there is one: then its mark alone tells what it is.
+// An instance that is killed together with all guards leaves trees that nothing ends: the next instance does. The
+// stranger has left the agent's cgroup, where there is one: then its mark alone tells what it is.
 func TestGuard_WhatIsLeftWhenGuardsAreKilledTooIsSwept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -35,7 +35,17 @@ func strays(h home) []int {
 // isStray says whether pid is PostgreSQL at work in h.
 func isStray(pid int, h home) bool {
 	name, dir, ok := describe(strconv.Itoa(pid))
-	return ok && (name == "postgres" || name == "initdb") && (dir == string(h) || dir == h.data() || dir == h.fresh())
+	if !ok || dir != string(h) && dir != h.data() && dir != h.fresh() {
+		return false
+	}
+	return name == "postgres" || name == "initdb" || name == "sh" && startsPostgres(pid)
+}
+
+// startsPostgres says whether a shell is one by which initdb starts a server: a moment later it is that server.
+func startsPostgres(pid int) bool {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	return err == nil &&
+		(bytes.Contains(line, []byte(`postgres" --boot`)) || bytes.Contains(line, []byte(`postgres" --single`)))
 }
 
 // describe gives a process's name and its working folder; false for one that

@@ -31,7 +31,7 @@ var beside = map[string][]string{
 	"client.Job":             {"JSON", "RunIn", "Plain"}, // other ways to write Args and RunAt; what keys leave plain
 	"client.Edit":            {"RunIn", "NotAfterIn", "Forever"},
 	"flags of submit":        {"wait", "help", "quiet", "by", "anyway", "seal-with", "plain"}, // a promise is a table of its own
-	"flags of edit":          {"release", "help", "dry-run", "state", "type"},
+	"flags of edit":          {"release", "help", "dry-run", "state", "type", "seal-with"},
 	"bellhop.edit":           {"id"},
 	"bellhop.filter_replace": {"id"},
 }

@@ -116,7 +116,9 @@ func TestBuild_SaysWhyItIsPlain(t *testing.T) {
 
 func TestDelay(t *testing.T) {
 	t.Parallel()
-	for tries, want := range map[int]time.Duration{1: First, 2: 2 * First, 4: 8 * First, 7: 64 * First, 8: Most, 99: Most} {
+	for tries, want := range map[int]time.Duration{
+		1: First, 2: 2 * First, 4: 8 * First, 7: 64 * First, 8: Most, 99: Most,
+	} {
 		if d := Delay(tries, 0.5); d.Round(time.Second) != want {
 			t.Errorf("after try %d it waits %s, want %s", tries, d, want)
 		}
