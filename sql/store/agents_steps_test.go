@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"bellhop/scheduler"
 )
 
@@ -147,5 +149,32 @@ func TestAgentsSteps_WhatIsRefusedAndWhatWaits(t *testing.T) {
 	stop()
 	if err := <-kept; !errors.Is(err, context.Canceled) {
 		t.Errorf("a step whose agent has gone: %v", err)
+	}
+}
+
+// Whether a refused step waits: a crash has undone its claim, or had, and the dispatcher took the job again between the
+// refusal and the look. Any other run was replaced.
+func TestAgentsSteps_AClaimThatIsTakenAgainBetweenRefusalAndLook(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	id := e.insert("type", "'cat'")
+	j := e.claim(demand(1))[0]
+	for _, x := range []struct {
+		state string
+		more  int // than the fence of the step
+		waits bool
+	}{
+		{"ready", -1, true}, {"running", 0, true}, {"assigned", 0, true},
+		{"ready", 0, false}, {"succeeded", 0, false}, {"running", 1, false},
+	} {
+		e.exec("update bellhop.jobqueue set fence = $2::bigint + $3, state = $4 where id = $1", int64(id), int64(j.Fence), x.more, x.state)
+		waits := false
+		err := e.conn.QueryRow(t.Context(), claimUndoneSQL, int64(id), int64(j.Fence)).Scan(&waits)
+		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			t.Fatal(err)
+		}
+		if waits != x.waits {
+			t.Errorf("%s under a fence %+d: it waits %t, want %t", x.state, x.more, waits, x.waits)
+		}
 	}
 }
