@@ -16,8 +16,8 @@ const (
 	instancesDrain = 50_000
 )
 
-// measureInstances puts several instances on one database, all on this machine: each
-// hears every ring, and asks for what one of them gets.
+// measureInstances puts several instances on one database, all on this machine: each hears every ring, and asks for
+// what one of them gets.
 func measureInstances(ctx context.Context, b *bench, round int) error {
 	n := b.length(120, 600)
 	crowds := []int{someInstances, manyInstances, mostInstances}

@@ -50,4 +50,8 @@ func TestChanges_ByCallerThingAndTime(t *testing.T) {
 	}
 	has(t, s.run("changes", "--by", "ben").stderr, "no recorded change matches")
 	s.fails(cli.ExitUsage, `--of "job" names no thing`, "changes", "--of", "job")
+	for _, n := range []string{"0", "9223372036854775807"} {
+		s.fails(cli.ExitUsage, "-n "+n+": it is 1 to 1000000", "changes", "-n", n)
+	}
+	s.ok("locks", "--limit", "9223372036854775807")
 }

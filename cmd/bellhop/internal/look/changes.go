@@ -16,6 +16,9 @@ import (
 // changesExample stands behind what is wrong with a command line.
 const changesExample = "bellhop changes --since 1h --by ann@example.org -n 50"
 
+// changesMost is how many changes are listed at most: all of them are in memory.
+const changesMost = 1_000_000
+
 // ChangesCommand lists what callers have changed.
 func ChangesCommand(a *cli.App) *cobra.Command {
 	var since, of string
@@ -30,8 +33,8 @@ instances, are not among them.`,
 		Args:    a.NoArgs(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var from time.Time
-			if most < 1 {
-				return cli.Usage("changes", fmt.Sprintf("-n %d: it is at least 1", most), changesExample)
+			if most < 1 || most > changesMost {
+				return cli.Usage("changes", fmt.Sprintf("-n %d: it is 1 to %d", most, changesMost), changesExample)
 			}
 			if cmd.Flags().Changed("since") {
 				var err error

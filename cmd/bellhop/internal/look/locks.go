@@ -2,6 +2,7 @@ package look
 
 import (
 	"context"
+	"math"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ younger job starts in its way.`,
 		Example: "  bellhop locks\n  bellhop locks --limit 100 -o json",
 		Args:    a.NoArgs(),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, _ []string) error {
-			locks, err := s.Locks(ctx, max(first, 1))
+			locks, err := s.Locks(ctx, min(max(first, 1), math.MaxInt32))
 			if err == nil && len(locks) == 0 && !a.JSON() {
 				return a.Printf("no job holds a lock, and none waits for one\n")
 			}
