@@ -88,8 +88,10 @@ bench: ## measure speed and memory beside yardsticks of the same run (FULL=1: th
 	@$(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && cd bench && $(GO) run . -bellhop ../bin/bellhop $(if $(FULL),-full) $(if $(ONLY),-only $(ONLY)) -json ../bin/bench.json
 
 .PHONY: torture
-torture: ## every kind of harm, on servers of its own, held against every promise (MINUTES=5)
-	@$(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && bin/bellhop torture --minutes $(or $(MINUTES),5)
+torture: ## every kind of harm, on servers of its own, held against every promise and the models (MINUTES=5)
+	@rm -rf bin/torture; $(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && \
+		bin/bellhop torture --minutes $(or $(MINUTES),5) --record --keep bin/torture && \
+		$(GO) test -v -count=1 -run TestRecordings ./scheduler/model -args -recordings $(CURDIR)/bin/torture
 
 .PHONY: limits
 limits: ## limits of memory and processors, in an emulated machine (half a minute)
@@ -103,6 +105,10 @@ older: ## binaries of earlier commits beside the present one, and back (minutes 
 soak: ## a steady rate beside a held snapshot (MINUTES=10, RATE=20 jobs a second); prints what each tenth of the time showed
 	@$(WITH_POSTGRES) BELLHOP_SOAK_MINUTES=$(or $(MINUTES),10) BELLHOP_SOAK_RATE=$(or $(RATE),20) \
 		$(GO) test -v -count=1 -timeout 24h -run TestSoak ./e2e/failover
+
+.PHONY: stalls
+stalls: ## instances that stall again and again, and none is taken for dead too early (MINUTES=60)
+	@$(WITH_POSTGRES) BELLHOP_STALLS_MINUTES=$(or $(MINUTES),60) $(GO) test -v -count=1 -timeout 24h -run TestStalls ./e2e/failover
 
 # What each system can run; the whole program is compiled for unixes, and what Windows has for it. Vet is for what
 # differs between systems, and what apps link.

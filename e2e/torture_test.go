@@ -72,10 +72,11 @@ func TestTorture_Refuses(t *testing.T) {
 		code int
 		says string
 	}{
-		"an unknown fault":       {[]string{"--fault", "rain"}, 2, `there is no fault "rain"`},
-		"no time":                {[]string{"--minutes", "0"}, 2, "--minutes is above 0"},
-		"no server":              {[]string{"postgres://a@127.0.0.1:1/a"}, 5, "cannot connect to 127.0.0.1:1"},
-		"a login without rights": {[]string{weak.String()}, 6, "create database"},
+		"an unknown fault":        {[]string{"--fault", "rain"}, 2, `there is no fault "rain"`},
+		"no time":                 {[]string{"--minutes", "0"}, 2, "--minutes is above 0"},
+		"recordings for no place": {[]string{"--record"}, 2, "--record writes to the folder of --keep"},
+		"no server":               {[]string{"postgres://a@127.0.0.1:1/a"}, 5, "cannot connect to 127.0.0.1:1"},
+		"a login without rights":  {[]string{weak.String()}, 6, "create database"},
 	} {
 		if r := e.run(append([]string{"torture"}, c.args...)...); r.code != c.code || !strings.Contains(r.stderr, c.says) {
 			t.Errorf("%s: exit code %d, %s", name, r.code, r.stderr)

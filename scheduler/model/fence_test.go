@@ -3,8 +3,9 @@ package model
 import "testing"
 
 // One job, two instances. An instance claims the job, an agent works on it, and the instance writes the outcome, again
-// and again if the acknowledgement is lost. It may stop for any time (a stall, a SIGSTOP), and then go on without
-// knowing how long that was. Its guard kills the agent when the lease is over; after that, and not before, the other
+// and again if the acknowledgement is lost. After a failure, or without an agent's answer, the outcome is that the job
+// is ready again. An instance may stop for any time (a stall, a SIGSTOP), and then go on without knowing how long that
+// was. Its guard kills the agent when the lease is over; after that, and not before, the other
 // instance takes the job over. A failover loses the end of the log: the row is as it was at some earlier time.
 //
 // Wrong is that two agents work on the job at one time (a failover excepted: the new server cannot know of the claims
@@ -35,13 +36,14 @@ type worker struct {
 	claim   claimed // fence 0: none
 	agent   uint8   // the run that its agent works on; 0: none
 	outbox  claimed // the claim whose outcome is to be written; fence 0: none
+	back    bool    // that outcome is: the job is ready again
 	stalled bool
 	expired bool // its lease is over, and its guard has killed the agent
 }
 
 type fenceState struct {
 	row, kept fenceRow // kept: as a server has it that takes over with an earlier end of the log
-	workers   [2]worker
+	workers   [most]worker
 	runs      uint8 // claims so far
 	floor     uint8 // the lowest fence that a claim may give: an era begins above all before
 	failed    bool  // there was a failover
@@ -55,11 +57,30 @@ type fenceGuards struct {
 	noFloor       bool // fences go on from the row's own after a failover
 }
 
-const mostRuns = 3
+// bounds are how large a model is.
+type bounds struct {
+	instances int
+	runs      uint8
+}
 
-func (g fenceGuards) next(s fenceState) (moves []move[fenceState]) {
+// most is how many instances a state has room for: recorded jobs have met three.
+const most = 3
+
+// small is what is searched whole.
+var small = bounds{instances: 2, runs: 3}
+
+// aboveAll is above every fence that a small model, or a recording, has given out when another server comes.
+const aboveAll = 20
+
+// fenceModel is the protocol at one size, with what is left out.
+type fenceModel struct {
+	fenceGuards
+	bounds
+}
+
+func (g fenceModel) next(s fenceState) (moves []move[fenceState]) {
 	can := func(to fenceState, what string, n int) { moves = append(moves, move[fenceState]{to, what, n}) }
-	for n := range s.workers {
+	for n := range g.instances {
 		g.worker(s, n, can)
 	}
 	if s.kept != s.row && !s.failed {
@@ -69,14 +90,14 @@ func (g fenceGuards) next(s fenceState) (moves []move[fenceState]) {
 		to = s
 		to.row, to.failed = s.kept, true
 		if !g.noFloor {
-			to.floor = 2 * mostRuns // above every fence that was given out
+			to.floor = aboveAll
 		}
-		can(to, "server %d is promoted, and the end of the log is lost", 2)
+		can(to, logLost, 2)
 	}
 	return moves
 }
 
-func (g fenceGuards) worker(s fenceState, n int, can func(to fenceState, what string, n int)) {
+func (g fenceModel) worker(s fenceState, n int, can func(to fenceState, what string, n int)) {
 	w, me := s.workers[n], n+1
 	with := func(what string, change func(s *fenceState, w *worker)) {
 		to := s
@@ -108,7 +129,7 @@ func (g fenceGuards) worker(s fenceState, n int, can func(to fenceState, what st
 		return
 	}
 	with("instance %d stalls", func(_ *fenceState, w *worker) { w.stalled = true })
-	if w.claim.fence == 0 && s.row.state == ready && s.runs < mostRuns {
+	if w.claim.fence == 0 && s.row.state == ready && s.runs < g.runs {
 		with("instance %d claims the job", func(s *fenceState, w *worker) {
 			s.runs++
 			s.row.claimed = claimed{max(s.row.fence+1, s.floor), s.runs}
@@ -122,31 +143,51 @@ func (g fenceGuards) worker(s fenceState, n int, can func(to fenceState, what st
 			s.row.state, s.row.owner = ready, 0
 		})
 	}
+	g.outcome(w, uint8(me), with)
+}
+
+// outcome is what becomes of a claim: an agent works, and what it says is written.
+func (g fenceModel) outcome(w worker, me uint8, with func(string, func(*fenceState, *worker))) {
 	if w.claim.fence != 0 && w.agent == 0 {
-		with("instance %d: its agent begins", func(_ *fenceState, w *worker) { w.agent = w.claim.run })
+		with(agentBegins, func(_ *fenceState, w *worker) { w.agent = w.claim.run })
 	}
-	if w.agent != 0 && w.outbox.fence == 0 {
-		with("instance %d: its agent is done", func(_ *fenceState, w *worker) {
-			w.outbox, w.claim, w.agent = w.claim, claimed{}, 0
-		})
-	}
-	if w.outbox.fence != 0 {
-		record := func(s *fenceState, w *worker) {
-			ours := s.row.owner == uint8(me) && (g.noFence || s.row.fence == w.outbox.fence)
-			if ours && s.row.state == running {
-				s.row.state, s.row.outcome = ended, w.outbox.run
-			}
+	owes := func(back bool) func(*fenceState, *worker) {
+		return func(_ *fenceState, w *worker) {
+			w.outbox, w.back, w.claim, w.agent = w.claim, back, claimed{}, 0
 		}
-		with("instance %d writes an outcome, and the acknowledgement is lost", record)
-		with("instance %d writes an outcome", func(s *fenceState, w *worker) {
-			record(s, w)
-			w.outbox = claimed{}
-		})
 	}
+	if w.claim.fence != 0 && w.outbox.fence == 0 {
+		with("instance %d gives the job up", owes(true)) // and kills its agent
+		if w.agent != 0 {
+			with(agentDone, owes(false))
+			with(agentFails, owes(true))
+		}
+	}
+	if w.outbox.fence == 0 {
+		return
+	}
+	record := func(s *fenceState, w *worker) {
+		ours := s.row.state == running && s.row.owner == me && (g.noFence || s.row.fence == w.outbox.fence)
+		if !ours {
+			return
+		}
+		if s.row.state, s.row.outcome = ended, w.outbox.run; w.back {
+			s.row.state, s.row.owner, s.row.outcome = ready, 0, 0
+		}
+	}
+	with("instance %d writes an outcome, and the acknowledgement is lost", record)
+	with("instance %d writes an outcome", func(s *fenceState, w *worker) {
+		record(s, w)
+		w.outbox, w.back = claimed{}, false
+	})
 }
 
 func fenceWrong(s fenceState) string {
-	if s.workers[0].agent != 0 && s.workers[1].agent != 0 && !s.failed {
+	working := 0
+	for _, w := range s.workers {
+		working += int(min(w.agent, 1))
+	}
+	if working > 1 && !s.failed {
 		return "two agents work on the job"
 	}
 	if s.row.state == ended && s.row.outcome != s.row.run {
@@ -156,7 +197,7 @@ func fenceWrong(s fenceState) string {
 }
 
 func fenceProtocol(g fenceGuards) protocol[fenceState] {
-	return protocol[fenceState]{next: g.next, wrong: fenceWrong}
+	return protocol[fenceState]{next: fenceModel{g, small}.next, wrong: fenceWrong}
 }
 
 func TestFence_OneOwnerAndItsOwnOutcome(t *testing.T) {

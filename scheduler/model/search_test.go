@@ -24,6 +24,15 @@ type protocol[S comparable] struct {
 	wrong func(S) string
 }
 
+// What is seen of a protocol from outside, beside the job's row, and what makes a server forget.
+const (
+	agentBegins   = "instance %d: its agent begins"
+	agentDone     = "instance %d: its agent is done"
+	agentFails    = "instance %d: its agent fails, or its answer is lost"
+	serverCrashes = "server %d crashes"
+	logLost       = "server %d is promoted, and the end of the log is lost"
+)
+
 // found is what a search has seen: how many states, and the shortest way to one that is wrong, if there is any.
 type found struct {
 	states int

@@ -155,7 +155,9 @@ var plantedQueue = []planted{
 	{
 		name: "a pass of locks ignores shared holders",
 		cuts: []cut{{"func clash(a, b Mode) bool { return a != 0 && b != 0 && max(a, b) == Exclusive }",
-			"func clash(a, b Mode) bool { return a != 0 && b != 0 && min(a, b) == Exclusive }"}},
+			"func clash(a, b Mode) bool { return a != 0 && b != 0 && min(a, b) == Exclusive }"},
+			{"	if mode == Exclusive && len(m.shared) > 0 && m.shared[0] < first {",
+				"	if mode == 0 && len(m.shared) > 0 && m.shared[0] < first {"}},
 		harm: "reload", shows: "locks",
 	},
 	{
@@ -203,7 +205,7 @@ var plantedQueue = []planted{
 			{"if b.Hearing.missed.Load() > deafAfter && ", "if b.Hearing.missed.Load() < 0 && "},
 			{"b.Ring(&message.Rang{Scan: true})\n\t\tb.Rows.Scan()", "b.Rows.Scan()"},
 		},
-		harm: "deaf-for-good", shows: "recovery",
+		harm: "deaf-for-good", shows: "ends",
 	},
 	{
 		name: "the outcome of an attached row is forgotten",

@@ -266,11 +266,12 @@ func (c *checker) whole() {
 		if r.batch == 0 || r.state != "succeeded" {
 			continue
 		}
+		items := c.told.items(r.batch)
 		if r.total != items || r.done != items || r.failed != 0 {
 			c.say(whole, "query %d of %d items has %d, of which %d are done and %d failed", r.id, items, r.total, r.done, r.failed)
 		}
-		for i := range int64(items) {
-			if !ran[firstItem+r.batch*items+i] {
+		for i := range items {
+			if !ran[firstItem+r.batch*mostItems+i] {
 				c.say(whole, "item %d of query %d never ran to its end", i, r.id)
 			}
 		}

@@ -52,9 +52,9 @@ func sound() evidence {
 	told.notBefore[1] = -1
 	e.seen = map[int64]int64{11: 1}
 	e.rows = append(e.rows, row{id: 17, typ: "item", state: "succeeded", fence: 6, attempt: 1, successes: 1, batch: 7,
-		total: items, done: items})
-	for i := range int64(items) {
-		ran(firstItem+7*items+i, 17, 6, 1)
+		total: fewItems, done: fewItems})
+	for i := range int64(fewItems) {
+		ran(firstItem+7*mostItems+i, 17, 6, 1)
 	}
 	ran(stepA+100_005, 18, 7, 1)
 	job(stepA+100_005, 18, 7, 1)
@@ -118,7 +118,7 @@ func TestCheck_FindsEachViolation(t *testing.T) {
 		"an event started no run":              {exactly, func(e *evidence) { delete(e.runs, 100_005) }},
 		"a key is that of two jobs":            {exactly, func(e *evidence) { e.rows[0].key = "key.4" }},
 		"a key was answered with two ids":      {exactly, func(e *evidence) { e.told.keys["key.4"][1] = 11 }},
-		"an item never ran":                    {whole, func(e *evidence) { at(e, firstItem+7*items, done).what = failed }},
+		"an item never ran":                    {whole, func(e *evidence) { at(e, firstItem+7*mostItems, done).what = failed }},
 		"an item was counted twice":            {whole, func(e *evidence) { job(e, 17).done++ }},
 		"a job failed too often":               {counted, func(e *evidence) { job(e, 15).attempt = 3 }},
 		"a job that fails ended well":          {ends, func(e *evidence) { job(e, 15).state = "succeeded" }},

@@ -30,6 +30,7 @@ type torture struct {
 	only    []string
 	history int
 	first   bool
+	record  bool
 	places  *servers
 }
 
@@ -74,6 +75,7 @@ with one, 130 after an interrupt. docs/reliability.md says what each invariant p
 	c.Flags().BoolVar(&t.first, "first", false, "end with the first history that shows a violation")
 	c.Flags().DurationVar(&t.lag, "lag", 3*time.Second, "instance.lag of its instances; their lease is four fifths of it")
 	c.Flags().StringVar(&keep, "keep", "", "keep all files in this `folder`")
+	c.Flags().BoolVar(&t.record, "record", false, "also record there what was seen of each job, for the models")
 	c.Flags().StringVar(&markdown, "markdown", "", "also write the table to a `file`")
 	c.Flags().StringVar(&t.program, "program", "", "the bellhop `program` under test; empty: this one")
 	c.Flags().BoolVar(&list, "list", false, "list the faults")
@@ -90,9 +92,13 @@ func (t *torture) list() error {
 }
 
 // ready reads the command line.
-func (t *torture) ready(keep string) (err error) {
+func (t *torture) ready(keep, dsn string) (err error) {
 	if t.minutes <= 0 || t.lag < time.Second || t.history < 0 {
 		return cli.Usage("torture", "--minutes is above 0, --lag 1s or more, --history 1 or more", "bellhop torture --minutes 5 --lag 3s")
+	}
+	if t.record && (keep == "" || dsn != "") {
+		return cli.Usage("torture", "--record writes to the folder of --keep, and goes by the clock of torture's own server",
+			"bellhop torture --record --keep FOLDER")
 	}
 	for _, name := range t.only {
 		if _, known := faultNamed(name); !known {
@@ -117,12 +123,13 @@ func (t *torture) ready(keep string) (err error) {
 }
 
 func (t *torture) command(ctx context.Context, args []string, keep, markdown string) error {
-	if err := t.ready(keep); err != nil {
+	dsn := strings.Join(args, "")
+	if err := t.ready(keep, dsn); err != nil {
 		return err
 	}
 	ctx, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer release()
-	t.places = newServers(strings.Join(args, ""), t.program)
+	t.places = newServers(dsn, t.program)
 	r := &report{seed: t.seed, dir: t.dir}
 	err := t.all(ctx, r)
 	last, cancel := lastly(ctx)

@@ -62,7 +62,7 @@ func (t *torture) play(ctx context.Context, h history) (out outcome, err error) 
 	if h.again > 0 {
 		dir += fmt.Sprintf("-again-%d", h.again)
 	}
-	s := &stage{program: t.program, lag: t.lag, dir: dir, luck: luckOf(t.seed, h.number)}
+	s := &stage{program: t.program, lag: t.lag, dir: dir, luck: luckOf(t.seed, h.number), recorded: t.record}
 	if err := os.RemoveAll(dir); err != nil { // of an earlier run with --keep
 		return out, err
 	}
@@ -86,7 +86,10 @@ func (t *torture) play(ctx context.Context, h history) (out outcome, err error) 
 	}
 	out.jobs, out.strokes, out.took, out.story = len(e.rows), s.strokes, e.took, s.story
 	out.found = check(e)
-	return out, nil
+	if s.recorded {
+		err = s.record(ctx, h, e.journal)
+	}
+	return out, err
 }
 
 // suffer puts the work under the fault, heals what is broken, and gathers what is left to read.

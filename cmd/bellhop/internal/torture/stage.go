@@ -40,6 +40,7 @@ type stage struct {
 	runs      int         // instances started
 	story     []string
 	strokes   int
+	recorded  bool // what happens to each job
 	kills     int  // agents that were killed
 	lostTail  bool // a promoted server lacks the newest commits
 }
@@ -134,6 +135,11 @@ func (s *stage) prepare(ctx context.Context, instances int, lines bool) error {
 	}
 	if err := s.sql(ctx, tablesSQL, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return err
+	}
+	if s.recorded {
+		if err := s.sql(ctx, recordSQL, pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
 	}
 	definition := filepath.Join(s.dir, "workflow.yaml")
 	if err := os.WriteFile(definition, []byte(workflowText), 0o600); err != nil {

@@ -47,8 +47,9 @@ const attempts = 20
 // dyingAttempts is how many times a job is tried that always fails.
 const dyingAttempts = 2
 
-// items is how many items a query has.
-const items = 20
+// Most queries have few items. The first one of a history has so many that it is still being read while its first items
+// are done.
+const fewItems, mostItems = 20, 1040
 
 // Where the tokens of the parts of the work begin. A run of an event has two.
 const (
@@ -75,6 +76,7 @@ type expectation struct {
 	dies      map[int64]bool     // all attempts fail, as planned
 	notBefore map[int64]int64    // when a token may begin at the earliest, monotonic
 	batches   map[int64]bool     // queries
+	long      int64              // the query with the most items; 0: there is none yet
 	events    map[int64]bool     // rows that start runs
 	attached  map[int64]bool     // rows of a table that is attached
 	keys      map[string][]int64 // ids that a key was answered with
@@ -153,11 +155,11 @@ func (l *load) typ() string {
 }
 
 // one submits a job by INSERT, and says so when it is committed.
-func (l *load) one(ctx context.Context, kind, more string, locks []string, later int) (int64, error) {
+func (l *load) one(ctx context.Context, kind, more string, later int) (int64, error) {
 	n := l.token()
 	args := fmt.Sprintf("n=%d ms=%d%s", n, 2+l.luck.IntN(40), more) // a second ms counts
 	l.told.notBefore[n] = monotonic() + int64(later)*1e6            // the server counts from a later moment
-	if _, err := l.pool.Exec(ctx, singleSQL, l.typ(), args, locks, attempts, later); err != nil {
+	if _, err := l.pool.Exec(ctx, singleSQL, l.typ(), args, nil, attempts, later); err != nil {
 		return n, err
 	}
 	l.told.committed[n] = kind
@@ -165,34 +167,58 @@ func (l *load) one(ctx context.Context, kind, more string, locks []string, later
 }
 
 func (l *load) single(ctx context.Context) error {
-	_, err := l.one(ctx, "INSERT", "", nil, 0)
+	_, err := l.one(ctx, "INSERT", "", 0)
 	return err
 }
 
 // long takes up to one and a half leases: it runs when its instance is taken for dead.
 func (l *load) long(ctx context.Context) error {
 	takes := time.Duration((0.3 + 1.2*l.luck.Float64()) * float64(l.lag))
-	_, err := l.one(ctx, "long", fmt.Sprintf(" ms=%d", takes.Milliseconds()), nil, 0)
+	_, err := l.one(ctx, "long", fmt.Sprintf(" ms=%d", takes.Milliseconds()), 0)
 	return err
 }
 
 func (l *load) scheduled(ctx context.Context) error {
-	_, err := l.one(ctx, "scheduled", "", nil, 100+l.luck.IntN(1500))
+	_, err := l.one(ctx, "scheduled", "", 100+l.luck.IntN(1500))
 	return err
 }
 
+// locked submits some jobs that want one lock, in one commit: all instances hear of them at once.
 func (l *load) locked(ctx context.Context) error {
-	lock, how, word := l.luck.IntN(3), "x", "exclusive"
-	if l.luck.IntN(3) == 0 {
-		how, word = "s", "shared"
+	tx, err := l.pool.Begin(ctx)
+	if err != nil {
+		return err
 	}
-	name := fmt.Sprintf("torture:%d=%s", lock, word)
-	_, err := l.one(ctx, "with a lock", fmt.Sprintf(" lock=%d:%s", lock, how), []string{name}, 0)
-	return err
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // after a commit it does nothing
+	name := l.luck.IntN(3)
+	added := make([]int64, wanting)
+	for i := range added {
+		how, word := "x", "exclusive"
+		if l.luck.IntN(2) == 0 {
+			how, word = "s", "shared"
+		}
+		added[i] = l.token()
+		args := fmt.Sprintf("n=%d ms=%d lock=%d:%s", added[i], 2+l.luck.IntN(20), name, how)
+		if _, err := tx.Exec(ctx, singleSQL, l.typ(), args, []string{fmt.Sprintf("torture:%d=%s", name, word)}, attempts,
+			0); err != nil {
+			return err
+		}
+	}
+	// Jobs of a commit whose answer is lost are not in the list of the committed: they are checked as rows.
+	if err := tx.Commit(ctx); err != nil {
+		return err
+	}
+	for _, n := range added {
+		l.told.committed[n] = "with a lock"
+	}
+	return nil
 }
+
+// wanting is how many jobs want a lock at once.
+const wanting = 4
 
 func (l *load) retried(ctx context.Context) error {
-	n, err := l.one(ctx, "failing once", " fails=1", nil, 0)
+	n, err := l.one(ctx, "failing once", " fails=1", 0)
 	if err == nil {
 		l.told.fails[n] = 1
 	}
@@ -287,11 +313,22 @@ func (l *load) graph(ctx context.Context) error {
 
 func (l *load) query(ctx context.Context) error {
 	batch := l.token()
-	if _, err := l.pool.Exec(ctx, querySQL, batch, firstItem+batch*items, items, attempts); err != nil {
+	if l.told.long == 0 {
+		l.told.long = batch
+	}
+	if _, err := l.pool.Exec(ctx, querySQL, batch, firstItem+batch*mostItems, l.told.items(batch), attempts); err != nil {
 		return err
 	}
 	l.told.batches[batch] = true
 	return nil
+}
+
+// items is how many items a query has.
+func (e *expectation) items(batch int64) int64 {
+	if batch == e.long {
+		return mostItems
+	}
+	return fewItems
 }
 
 func (l *load) event(ctx context.Context) error {

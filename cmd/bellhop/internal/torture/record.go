@@ -1,0 +1,54 @@
+package torture
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+var (
+	recordSQL   = statement("record")
+	recordedSQL = statement("recorded")
+)
+
+// record writes what was seen of each job to a file: the states of its row, and the starts and ends of its agents. The
+// models of scheduler/model replay it. A line has the job, the seconds since the beginning, the state or begin or end,
+// the fence and the instance. Both clocks are those of this machine.
+func (s *stage) record(ctx context.Context, h history, journal []entry) error {
+	first := time.Now().Add(-time.Duration(monotonic())) // of the machine's monotonic clock
+	begin := first
+	if len(journal) > 0 {
+		begin = first.Add(time.Duration(journal[0].at))
+	}
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "fault %s\n", h.fault.name)
+	jobs := map[int64]bool{}
+	var job, fence, instance int64
+	var at float64
+	var state string
+	found, err := s.admin.Query(ctx, recordedSQL, begin)
+	if err != nil {
+		return err
+	}
+	if _, err := pgx.ForEachRow(found, []any{&job, &at, &state, &fence, &instance}, func() error {
+		jobs[job] = true
+		if state == "assigned" {
+			state = "running"
+		}
+		_, err := fmt.Fprintf(&text, "%d %.6f %s %d %d\n", job, at, state, fence, instance)
+		return err
+	}); err != nil {
+		return err
+	}
+	said := map[string]string{begun: "begin", overlapped: "begin", done: "end", failed: "end", rested: "end"}
+	for _, e := range journal {
+		if word := said[e.what]; word != "" && jobs[e.job] {
+			fmt.Fprintf(&text, "%d %.6f %s %d 0\n", e.job, first.Add(time.Duration(e.at)).Sub(begin).Seconds(), word, e.fence)
+		}
+	}
+	return os.WriteFile(s.dir+".recording", text.Bytes(), 0o600)
+}
