@@ -100,4 +100,7 @@ var goals = []goal{
 	{measure: webWait, atMost: 10},
 	{measure: webSize, atMost: 100_000},
 	{measure: "200 types: issued → agent, p50", base: "bellhop, 1 type", atMost: 1.1},
+	{measure: fmt.Sprintf(longSteady, "a held snapshot"), atMost: 1.1},
+	{measure: fmt.Sprintf(longWAL, "a held snapshot"), atMost: 1200},
+	{measure: fmt.Sprintf(longDead, "a held snapshot"), atMost: 0.02},
 }

@@ -50,6 +50,7 @@ func run() error {
 	binary := flag.String("bellhop", "../bin/bellhop", "the `binary` to measure")
 	before := flag.String("before", "", "an older `binary`, which the measure called server compares with")
 	rounds := flag.Int("rounds", 0, "interleaved rounds of every measure; 0: as many as the form has")
+	span := flag.Duration("span", 30*time.Second, "for how long each phase of the measure called long lasts")
 	full := flag.Bool("full", false, "the long form: longer, more rounds, and what takes a million rows")
 	only := flag.String("only", "", "measures, with commas between; empty: all of the form")
 	jsonPath := flag.String("json", "", "`file` for JSON lines, one a figure")
@@ -72,6 +73,7 @@ func run() error {
 		return err
 	}
 	defer b.end()
+	b.span = *span
 	if *before != "" {
 		if b.before, err = filepath.Abs(*before); err != nil {
 			return err
@@ -133,6 +135,7 @@ type bench struct {
 	agent   string // what does the work
 	tmp     string
 	full    bool
+	span    time.Duration // of a phase
 	began   time.Time
 	cluster *pgdev.Cluster
 	dbs     int

@@ -49,6 +49,7 @@ var measures = []measure{
 	{"finished", "1,000,000 finished rows in the table", 0, 3, measureFinished},
 	{"ready", "1,000,000 ready rows in the table", 0, 2, measureReady},
 	{"snapshot", "a snapshot held open while 150,000 jobs pass", 0, 3, measureSnapshot},
+	{"long", "hours (-span a phase): many workers, a held snapshot, readers, bursts, kills, restarts", 0, 1, measureLong},
 	{"children", "1,000 idle children on one host", 0, 1, measureChildren},
 	{"types", "200 types of jobs", 0, 3, measureTypes},
 }

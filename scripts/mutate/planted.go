@@ -204,6 +204,7 @@ var plantedQueue = []planted{
 		cuts: []cut{
 			{"if b.Hearing.missed.Load() > deafAfter && ", "if b.Hearing.missed.Load() < 0 && "},
 			{"b.Ring(&message.Rang{Scan: true})\n\t\tb.Rows.Scan()", "b.Rows.Scan()"},
+			{"g.State = GateAwake\n\t\treturn g, []GateEffect{GateScan, GateArm}", "g.State = GateAwake\n\t\treturn g, nil"},
 		},
 		harm: "deaf-for-good", shows: "ends",
 	},
