@@ -45,9 +45,8 @@ func startHandlers(ctx context.Context, y yardstick) (stop func() error, err err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	parts := []inside.Part{inside.Logger(quiet), inside.Handle("steps", func(ctx context.Context, job *agent.Job[string]) error {
-		return stepper(ctx, desk, job)
-	})}
+	steps := func(ctx context.Context, job *agent.Job[string]) error { return stepper(ctx, desk, job) }
+	parts := []inside.Part{inside.Logger(quiet), inside.Handle("steps", steps)}
 	if y.Slots > 0 {
 		parts = append(parts, inside.Slots(y.Slots))
 	}

@@ -11,8 +11,8 @@ import (
 	"bellhop/bench/receipt"
 )
 
-// Jobs that sleep or await an event: what they cost an idle instance, and how late they wake. 100,000 in the short form,
-// a million in the long one.
+// Jobs that sleep or await an event: what they cost an idle instance, and how late they wake. There are 100,000 in the
+// short form, and a million in the long one.
 const (
 	sleepStatements = "jobs asleep, idle: statements a minute"
 	sleepCPU        = "jobs asleep, idle: CPU of the scheduler"
@@ -141,7 +141,8 @@ func (s *session) wakeByTime(ctx context.Context, round int, who string) error {
 		began := time.Now()
 		at, times := make([]int64, n), make([]time.Time, n)
 		for i := range n {
-			times[i] = began.Add(2*time.Second + time.Duration(i)*20*time.Millisecond + rand.N(20*time.Millisecond)).Truncate(time.Microsecond)
+			in := 2*time.Second + time.Duration(i)*20*time.Millisecond + rand.N(20*time.Millisecond)
+			times[i] = began.Add(in).Truncate(time.Microsecond)
 			at[i] = receipt.Monotonic() + int64(time.Until(times[i]))
 		}
 		return at, s.rest(ctx, `select 't' || $2::int + n - 1, t, null from unnest($1::timestamptz[]) with ordinality u (t, n)`, times, before)

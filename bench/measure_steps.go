@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Steps that handlers inside an app keep, and their yardstick: an UPDATE of one row and its commit, by as many connections.
+// Steps that handlers inside an app keep. Their yardstick is an UPDATE of one row and its commit, by as many
+// connections.
 const (
 	stepHandlers = 64
 	stepsAJob    = 100

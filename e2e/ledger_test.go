@@ -111,7 +111,9 @@ func TestLedger_ExactUnderKills(t *testing.T) {
 	if n, err := strconv.ParseUint(os.Getenv("BELLHOP_LEDGER_SEED"), 10, 64); err == nil {
 		seed = n
 	}
-	for name, open := range map[string]func(*ledger, string){"instances": (*ledger).withInstances, "workers alone": (*ledger).withWorkers} {
+	for name, open := range map[string]func(*ledger, string){
+		"instances": (*ledger).withInstances, "workers alone": (*ledger).withWorkers,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e, address := tellerDatabase(t)
@@ -236,8 +238,8 @@ func (l *ledger) audit() {
 	}
 }
 
-// murderOne kills one process by chance: a worker or the instance, its guard, its agent, or a backend of the server. Of a
-// backend that is killed, the server ends all sessions, and recovers; of one that is terminated, only this one ends.
+// murderOne kills one process by chance: a worker or the instance, its guard, its agent, or a backend of the server.
+// After a backend is killed, the server ends all sessions, and recovers; if one is terminated, only its session ends.
 func (l *ledger) murderOne() (what string) {
 	const backend = ` from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
 		and backend_type = 'client backend' order by random() limit 1`

@@ -28,7 +28,8 @@ func (e *env) hour() string {
 	}
 	var got []string
 	for _, r := range rows {
-		got = append(got, fmt.Sprintf("%s %d %.0f %.2f %.2f", r.Name, r.Hour.Starts, r.Hour.Seconds/60, r.Hour.Part, r.Hour.Due))
+		h := r.Hour
+		got = append(got, fmt.Sprintf("%s %d %.0f %.2f %.2f", r.Name, h.Starts, h.Seconds/60, h.Part, h.Due))
 		if !r.Hour.Whole {
 			got = append(got, "…")
 		}
@@ -36,7 +37,7 @@ func (e *env) hour() string {
 	return strings.Join(got, ", ")
 }
 
-// The last hour tells of each key what it had, whether or not it has work now, and of a job that was tried again one start.
+// The last hour tells of each key what it had, whether or not it has work now. A job that was tried again counts once.
 func TestShareHour_CountsWhatEachKeyHad(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -86,13 +87,14 @@ func TestPlans_ShareHourReadsBoundedRows(t *testing.T) {
 	e.ran("b", 60000, 200)
 	e.exec("vacuum analyze bellhop.jobqueue")
 	text := sql.Query("look_share_hour")
-	plan, pages := planned(t, e.conn, text, "'cat'", "5000", "now() - interval '1 hour'")
+	args := []string{"'cat'", "5000", "now() - interval '1 hour'"}
+	plan, pages := planned(t, e.conn, text, args...)
 	if readsAll(t, plan, "jobqueue") || pages > 600 {
 		t.Errorf("it reads %d pages:\n%s", pages, plan)
 	}
 	e.exec("insert into bellhop.jobqueue (type, share) select 'cat', 'key ' || g % 300 from generate_series(1, 30000) g")
 	e.exec("vacuum analyze bellhop.jobqueue")
-	if plan, pages = planned(t, e.conn, text, "'cat'", "5000", "now() - interval '1 hour'"); readsAll(t, plan, "jobqueue") || pages > 900 {
+	if plan, pages = planned(t, e.conn, text, args...); readsAll(t, plan, "jobqueue") || pages > 900 {
 		t.Errorf("behind a backlog of 300 keys it reads %d pages:\n%s", pages, plan)
 	}
 	for _, index := range []string{`"jobqueue_shared"`, `"jobqueue_pkey"`} {

@@ -33,8 +33,8 @@ type keptStep struct {
 	done chan error
 }
 
-// stepLanes is how many transactions keep steps at once; others wait. Of so many steps, and of outputs of so many bytes,
-// a transaction keeps no more.
+// stepLanes is how many transactions keep steps at once; others wait. A transaction keeps so many steps at most, and
+// outputs of so many bytes.
 const (
 	stepLanes     = 4
 	stepsAtOnce   = 128

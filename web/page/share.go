@@ -49,8 +49,8 @@ func keysOf(r *request, name scheduler.TypeName) (typeKeys, error) {
 	})
 }
 
-// firstKeys lists the keys with the most running jobs first, then those with the most that wait, then those with the most
-// starts in the last hour. Values in, rows out.
+// firstKeys lists the keys with the most running jobs first, then those with the most that wait, then those with the
+// most starts in the last hour. Values in, rows out.
 func firstKeys(rows []view.ShareRow) typeKeys {
 	slices.SortStableFunc(rows, func(a, b view.ShareRow) int {
 		return cmp.Or(cmp.Compare(b.Running, a.Running), cmp.Compare(b.Waiting, a.Waiting),

@@ -45,7 +45,8 @@ that the key's weight gives, among the keys that had work. About 50,000 jobs are
 			rows, err := s.Shares(ctx, of)
 			return cli.PrintRows(a, rows, err, "no key has a weight or work", "TYPE, SHARE, WEIGHT, WAITING, RUNNING, STARTED, HOUR, PART, DUE",
 				func(r view.ShareRow) []any {
-					return []any{r.Type, r.Name, r.Weight, r.Waiting, r.Running, r.Started, r.Hour.Starts, percent(r.Hour.Part), percent(r.Hour.Due)}
+					return []any{r.Type, r.Name, r.Weight, r.Waiting, r.Running, r.Started,
+						r.Hour.Starts, percent(r.Hour.Part), percent(r.Hour.Due)}
 				})
 		}),
 	}
