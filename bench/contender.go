@@ -31,6 +31,7 @@ type options struct {
 	Notes string // folder for receipts, empty: none
 	Drain bool   // set up for many waiting jobs, where a contender knows a difference
 	Exec  bool   // a process for every job, where a contender can
+	Slots int    // of an app with handlers, 0: the default
 }
 
 // process is a contender in a process of its own, under a hidden name of this very program, so that it shares no

@@ -31,6 +31,12 @@ var goals = []goal{
 	{measure: drainOfWaiting, base: "River best", atLeast: 2},
 	{measure: drainInside, base: "River best", atLeast: 2.5},
 	{measure: pickUpInside, base: "River best", atMost: 0.5},
+	{measure: stepsKept, atLeast: 8000},
+	{measure: commitsAStep, atMost: 1.05}, // outcomes and heartbeats among them
+	{measure: sleepStatements, base: noneAsleep, atMost: 1.1},
+	{measure: sleepCPU, base: noneAsleep, atMost: 1.2},
+	{measure: wakeByTime + "p99", atMost: 50},
+	{measure: wakeByEvent + "p99", atMost: 50},
 	{measure: drainOfLocked, base: "bellhop, no locks", atLeast: 0.5},
 	{measure: drainOfShares, base: "bellhop, no shares", atLeast: 0.9},
 	{measure: drainOfLimited, base: "bellhop, no shares", atLeast: 0.9},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,8 +45,13 @@ func startHandlers(ctx context.Context, y yardstick) (stop func() error, err err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
+	steps := func(ctx context.Context, job *agent.Job[string]) error { return stepper(ctx, desk, job) }
+	parts := []inside.Part{inside.Logger(quiet), inside.Handle("steps", steps)}
+	if y.Slots > 0 {
+		parts = append(parts, inside.Slots(y.Slots))
+	}
 	go func() {
-		ended <- inside.Run(ctx, pool, inside.Logger(quiet),
+		ended <- inside.Run(ctx, pool, append(parts,
 			inside.Handle("noop", func(ctx context.Context, job *agent.Job[string]) error {
 				work, err := desk.Take([]byte(job.Args))
 				if work > 0 {
@@ -55,7 +61,7 @@ func startHandlers(ctx context.Context, y yardstick) (stop func() error, err err
 					}
 				}
 				return err
-			}))
+			}))...)
 	}()
 	stop = func() error {
 		cancel()
@@ -77,6 +83,21 @@ func startHandlers(ctx context.Context, y yardstick) (stop func() error, err err
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// stepper is a handler of many steps.
+func stepper(ctx context.Context, desk *receipt.Desk, job *agent.Job[string]) error {
+	if _, err := desk.Take([]byte(job.Args)); err != nil {
+		return err
+	}
+	for n := range stepsAJob {
+		if _, err := agent.Step(ctx, job, fmt.Sprint("step ", n), func(context.Context) (map[string]int, error) {
+			return map[string]int{"row": n}, nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // measureHandlers is the comparison for users of River: handlers inside the app, there and here.

@@ -29,6 +29,8 @@ var measures = []measure{
 	{"locks", "jobs with locks: each its own, and one for all", 2, 5, measureLocks},
 	{"drain", "50,000 waiting no-op jobs", 3, 7, measureDrain},
 	{"handlers", "handlers inside an app, beside River's and beside agents behind pipes", 1, 5, measureHandlers},
+	{"steps", "steps that handlers inside an app keep, beside an UPDATE and its commit", 1, 5, measureSteps},
+	{"sleepers", "jobs that sleep or await an event: what they cost, how late they wake", 1, 1, measureSleepers},
 	{"traces", "the same with traces of 1 %, beside none, and beside no metrics either", 3, 11, measureTraces},
 	{"insert", "one insert per transaction while the scheduler is busy", 2, 5, measureInsert},
 	{"bulk", "COPY into the queue", 2, 7, measureBulk},

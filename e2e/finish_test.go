@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -92,7 +93,7 @@ func (l *teller) do(_ context.Context, job *agent.Job[string]) error {
 	return nil
 }
 
-// beTeller is the agent: kind is json, exec or app.
+// beTeller is the agent: kind is json, exec, app or take.
 func beTeller(kind, url string, args []string) int {
 	l, err := openTeller(url)
 	if err == nil {
@@ -107,6 +108,8 @@ func beTeller(kind, url string, args []string) int {
 			err = l.do(context.Background(), job)
 		case "app":
 			err = l.inside(url)
+		case "take":
+			err = l.take(context.Background())
 		}
 	}
 	if err != nil {
@@ -126,6 +129,21 @@ func (l *teller) inside(string) error {
 	}
 	defer pool.Close()
 	return worker.Run(ctx, pool, worker.Name("teller"), worker.Slots(1), worker.Handle("teller", l.do))
+}
+
+// take is a worker by bellhop.take, without an instance.
+func (l *teller) take(ctx context.Context) error {
+	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		var job agent.Job[string]
+		err := l.conn.QueryRow(ctx, "select id, fence, args from bellhop.take('{book}', 1, '2 s')").Scan(&job.ID, &job.Fence, &job.Args)
+		if err == nil {
+			err = l.book(&job, job.Fence)
+		}
+		if err != nil && err != pgx.ErrNoRows {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // tellers are the kinds of agents that know their job's fence.

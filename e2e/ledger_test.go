@@ -89,124 +89,187 @@ done
 `
 )
 
+// ledger is a book of two sides, and the programs that fill it.
+type ledger struct {
+	*env
+	luck   *rand.Rand
+	all    []*bookkeeper
+	serve  *bookkeeper // nil: workers alone
+	types  string      // of the jobs, as an array of SQL
+	counts map[string]int
+}
+
 // A ledger of two sides is filled under kill -9 of workers, instances, guards, agents and backends of the server: its
-// sum is exact, no booking is missing, and none is there twice. BELLHOP_LEDGER_KILLS says how many kills.
+// sum is exact, no booking is missing, and none is there twice. So it is, too, if workers alone fill it, without any
+// instance. BELLHOP_LEDGER_KILLS says how many kills, of either; as many jobs are done at least.
 func TestLedger_ExactUnderKills(t *testing.T) {
-	t.Parallel()
-	kills, err := strconv.Atoi(os.Getenv("BELLHOP_LEDGER_KILLS"))
-	if err != nil {
-		t.Skip("NOT TESTED: a ledger under kills; type `BELLHOP_LEDGER_KILLS=100 go test ./e2e -run TestLedger_ -v`")
+	kills := 15
+	if n, err := strconv.Atoi(os.Getenv("BELLHOP_LEDGER_KILLS")); err == nil {
+		kills = n
 	}
 	seed := uint64(time.Now().UnixNano() % 1_000_000)
 	if n, err := strconv.ParseUint(os.Getenv("BELLHOP_LEDGER_SEED"), 10, 64); err == nil {
 		seed = n
 	}
-	luck := rand.New(rand.NewPCG(seed, 1))
-	e, address := tellerDatabase(t)
-	e.sql("insert into bellhop.worker_type values ('mailer', 'book'); alter table entry alter item drop not null")
-	var all []*bookkeeper
-	add := func(language string, argv ...string) {
-		cmd := withNodePath(exec.Command(argv[0]))
-		all = append(all, &bookkeeper{argv: argv, env: append(cmd.Environ(), "DATABASE_URL="+address, "PYTHONDONTWRITEBYTECODE=1")})
-		t.Logf("with %s", language)
+	for name, open := range map[string]func(*ledger, string){
+		"instances": (*ledger).withInstances, "workers alone": (*ledger).withWorkers,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e, address := tellerDatabase(t)
+			l := &ledger{env: e, luck: rand.New(rand.NewPCG(seed, 1)), counts: map[string]int{}}
+			e.sql("insert into bellhop.worker_type values ('mailer', 'book'); alter table entry alter item drop not null")
+			open(l, address)
+			defer l.start()()
+			began := time.Now()
+			l.fill(kills)
+			l.audit()
+			t.Logf("jobs=%d kills=%d seconds=%.0f lost=%s seed=%d (%v)", value[int](e, "select count(*)::int from bellhop.jobqueue"), kills,
+				time.Since(began).Seconds(), value[string](e, "select count(*)::text from bellhop.lost_run"), seed, l.counts)
+		})
 	}
+}
+
+// add has one more program fill the ledger.
+func (l *ledger) add(address string, argv ...string) *bookkeeper {
+	cmd := withNodePath(exec.Command(argv[0]))
+	b := &bookkeeper{argv: argv, env: append(cmd.Environ(), "DATABASE_URL="+address, "INSTANCE_URL="+l.url, "PYTHONDONTWRITEBYTECODE=1")}
+	l.all = append(l.all, b)
+	return b
+}
+
+// withWorkers adds workers by bellhop.take in Go, Python, Node and psql.
+func (l *ledger) withWorkers(address string) {
+	t := l.t
+	l.types = "(array['book'])"
 	for language, text := range map[string]string{"Python": pythonBookkeeper, "Node": nodeBookkeeper} {
 		for _, app := range everyday {
-			if argv, missing := app.command(t, pgtest.Dir(t)); app.name == language && argv != nil {
-				add(language, argv[0], e.file(language, fmt.Sprintf(text, example(t, "../everyday")), 0o644))
-			} else if app.name == language {
+			if app.name != language {
+				continue
+			}
+			if argv, missing := app.command(t, pgtest.Dir(t)); argv != nil {
+				l.add(address, argv[0], l.file(language, fmt.Sprintf(text, example(t, "../everyday")), 0o644))
+			} else {
 				t.Logf("NOT TESTED: a ledger in %s; type `%s`", language, missing)
 			}
 		}
 	}
-	add("psql", e.file("psql.sh", psqlBookkeeper, 0o755))
-	self, err := os.Executable()
+	l.add(address, l.file("psql.sh", psqlBookkeeper, 0o755))
+	l.add(address, self(t), "teller", "take", address)
+}
+
+// withInstances adds the workers, a Go app with a handler, and an instance with two agents in Go.
+func (l *ledger) withInstances(address string) {
+	l.withWorkers(address)
+	l.types = "(array['book', 'book', 'teller', 'teller', 'teller-exec'])"
+	l.sql("insert into bellhop.worker_type values ('mailer', 'teller-exec')")
+	l.add(address, self(l.t), "teller", "app", address)
+	const retry = "retry: {attempts: 1000, first: 10ms, most: 1s}"
+	yaml := l.file("ledger.yaml", fmt.Sprintf("listen: 127.0.0.1:0\ndatabase: {url: %q}\nlimits: {deaths: 0}\n%s", l.url, quick(2)+agents(
+		fmt.Sprintf("type: teller, command: [%q, teller, json, %q], %s", self(l.t), address, retry),
+		fmt.Sprintf("type: teller-exec, mode: exec, command: [%q, teller, exec, %q], %s", self(l.t), address, retry))), 0o644)
+	l.serve = l.add(l.url, binary, "serve", "-c", yaml) // the login of the workers may not schedule
+}
+
+// self is this program, which is a teller, too.
+func self(t *testing.T) string {
+	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	yaml := e.file("ledger.yaml", fmt.Sprintf("listen: 127.0.0.1:0\ndatabase: {url: %q}\nlimits: {deaths: 0}\n%s", e.url, quick(2)+
-		agents(fmt.Sprintf("type: teller, command: [%q, teller, json, %q], retry: {attempts: 1000, first: 10ms, most: 1s}", self, address),
-			fmt.Sprintf("type: teller-exec, mode: exec, command: [%q, teller, exec, %q], retry: {attempts: 1000, first: 10ms, most: 1s}", self, address))), 0o644)
-	e.sql("insert into bellhop.worker_type values ('mailer', 'teller-exec')")
-	add("Go, under serve", binary, "serve", "-c", yaml)
-	serve := all[len(all)-1]
-	serve.env = append(serve.env, "DATABASE_URL="+e.url) // the login of the workers may not schedule
+	return path
+}
+
+// start runs the programs until stop.
+func (l *ledger) start() (stop func()) {
 	var running sync.WaitGroup
-	for _, b := range all {
+	for _, b := range l.all {
 		running.Go(b.run)
 	}
-	stop := func() {
-		for _, b := range all {
+	return func() {
+		for _, b := range l.all {
 			b.kill(true)
 		}
 		running.Wait()
 	}
-	defer stop()
+}
 
-	jobs, began, done := 0, time.Now(), 0
-	counts := map[string]int{}
-	for done < kills {
-		var open int
-		if e.pool.QueryRow(t.Context(), "select count(*)::int from bellhop.jobqueue where ended_at is null").Scan(&open) == nil && open < 60 {
-			tag, err := e.pool.Exec(t.Context(), `insert into bellhop.jobqueue (type, args, max_attempts)
-				select (array['book', 'book', 'book', 'teller', 'teller-exec'])[n % 5 + 1], 'plain', 1000 from generate_series(1, 40) n`)
-			if err == nil { // of a commit whose answer is lost, the rows tell
-				jobs += int(tag.RowsAffected())
+// fill inserts jobs and kills programs, as often as jobs have ended, until there were so many kills; then all jobs end.
+func (l *ledger) fill(kills int) {
+	open, ended, moved := 0, 0, time.Now()
+	for done := 0; done < kills; {
+		before := ended
+		err := l.pool.QueryRow(l.t.Context(), `select count(*) filter (where ended_at is null)::int, count(ended_at)::int
+			from bellhop.jobqueue`).Scan(&open, &ended)
+		if err == nil && open < 60 {
+			_, err = l.pool.Exec(l.t.Context(), `insert into bellhop.jobqueue (type, args, max_attempts)
+				select `+l.types+`[n % cardinality(`+l.types+`) + 1], 'plain', 1000 from generate_series(1, 40) n`)
+		}
+		switch {
+		case ended > before:
+			moved = time.Now()
+		case time.Since(moved) > patience:
+			l.t.Fatalf("no job has ended for %s, after %d kills; %d wait (%v)", patience, done, open, err)
+		}
+		if ended >= done {
+			if what := l.murderOne(); what != "" {
+				l.counts[what]++
+				done++
 			}
 		}
-		what := e.murderOne(luck, all)
-		if what != "" {
-			counts[what]++
-			done++
-		}
-		time.Sleep(time.Duration(luck.IntN(120)) * time.Millisecond) // the random point of the next kill
+		time.Sleep(time.Duration(l.luck.IntN(120)) * time.Millisecond) // the random point of the next kill
 	}
-	pgtest.Eventually(t, patience, "all jobs have ended", func() (ended bool) { // the server may still recover
-		err := e.pool.QueryRow(t.Context(), "select not exists (select from bellhop.jobqueue where ended_at is null)").Scan(&ended)
+	pgtest.Eventually(l.t, patience, "all jobs have ended", func() (ended bool) { // the server may still recover
+		err := l.pool.QueryRow(l.t.Context(), "select not exists (select from bellhop.jobqueue where ended_at is null)").Scan(&ended)
 		return err == nil && ended
 	})
-	const violations = `select coalesce(string_agg(j.id || ' ' || j.type || ' ' || j.state || ' ' || b.n || ' ' || coalesce(j.error, ''), e'\n'), '')
-		from bellhop.jobqueue j cross join lateral (select count(*) as n from entry where job = j.id) b where j.state <> 'succeeded' or b.n <> 2`
-	if wrong := value[string](e, violations); wrong != "" {
-		t.Errorf("missing, twice, or not succeeded (id, type, state, entries): %s", wrong)
+}
+
+// audit holds the ledger against the jobs: each has succeeded, and has its two entries, once.
+func (l *ledger) audit() {
+	const violations = `select coalesce(string_agg(concat_ws(' ', coalesce(j.id, b.job), j.type, j.state, b.n, b.sum, j.error), e'\n'), '')
+		from bellhop.jobqueue j full join (select job, count(*) as n, sum(amount) as sum from entry group by job) b on b.job = j.id
+		where j.state is distinct from 'succeeded' or b.n is distinct from 2 or b.sum <> 0`
+	if wrong := value[string](l.env, violations); wrong != "" {
+		l.t.Errorf("missing, twice, or not succeeded (id, type, state, entries, sum, error): %s", wrong)
 	}
-	if sum := value[int](e, "select sum(amount)::int from entry"); sum != 0 {
-		t.Errorf("the sum of the ledger is %d", sum)
+	if sum := value[int](l.env, "select coalesce(sum(amount), 1)::int from entry"); sum != 0 {
+		l.t.Errorf("the sum of the ledger is %d", sum)
 	}
-	rows := value[int](e, "select count(*)::int from bellhop.jobqueue")
-	if rows < jobs {
-		t.Errorf("%d jobs were committed, and %d are there", jobs, rows)
-	}
-	t.Logf("jobs=%d kills=%d seconds=%.0f lost=%s seed=%d (%v)", rows, done, time.Since(began).Seconds(),
-		value[string](e, "select count(*)::text from bellhop.lost_run"), seed, counts)
 }
 
 // murderOne kills one process by chance: a worker or the instance, its guard, its agent, or a backend of the server.
-func (e *env) murderOne(luck *rand.Rand, all []*bookkeeper) (what string) {
-	serve := all[len(all)-1]
-	switch luck.IntN(10) {
-	case 0, 1, 2, 3:
-		all[luck.IntN(len(all)-1)].kill(false)
+// After a backend is killed, the server ends all sessions, and recovers; if one is terminated, only its session ends.
+func (l *ledger) murderOne() (what string) {
+	const backend = ` from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+		and backend_type = 'client backend' order by random() limit 1`
+	ctx := l.t.Context()
+	throw := l.luck.IntN(10)
+	switch {
+	case throw < 4 || throw < 8 && l.serve == nil:
+		l.all[l.luck.IntN(len(l.all)-map[bool]int{true: 0, false: 1}[l.serve == nil])].kill(false)
 		return "worker"
-	case 4:
-		serve.mu.Lock()
-		defer serve.mu.Unlock()
-		_ = serve.cmd.Process.Kill() // its guards live on
+	case throw == 4:
+		l.serve.mu.Lock()
+		defer l.serve.mu.Unlock()
+		_ = l.serve.cmd.Process.Kill() // its guards live on
 		return "serve"
-	case 5, 6, 7:
-		if pid := below(serve, "bellhop", 0); pid != 0 {
+	case throw < 7:
+		if pid := below(l.serve, "bellhop", 0); pid != 0 {
 			return map[bool]string{true: "guard"}[syscall.Kill(pid, syscall.SIGKILL) == nil]
 		}
-	case 8:
-		if pid := below(serve, "teller", luck.IntN(3)); pid != 0 {
+	case throw == 7:
+		if pid := below(l.serve, "teller", l.luck.IntN(3)); pid != 0 {
 			return map[bool]string{true: "agent"}[syscall.Kill(pid, syscall.SIGKILL) == nil]
 		}
-	case 9:
+	case throw == 8:
 		var pid int
-		if luck.IntN(3) == 0 && e.pool.QueryRow(e.t.Context(), `select pid from pg_stat_activity where datname = current_database()
-			and pid <> pg_backend_pid() and backend_type = 'client backend' order by random() limit 1`).Scan(&pid) == nil {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // the server ends all sessions, and recovers
-			return "backend"
+		if l.luck.IntN(3) == 0 && l.pool.QueryRow(ctx, "select pid"+backend).Scan(&pid) == nil {
+			return map[bool]string{true: "backend"}[syscall.Kill(pid, syscall.SIGKILL) == nil]
+		}
+	case throw == 9:
+		if _, err := l.pool.Exec(ctx, "select pg_terminate_backend(pid)"+backend); err == nil {
+			return "session"
 		}
 	}
 	return ""

@@ -13,7 +13,7 @@ declare
   over  bigint[];
 begin
   expired := 0;
-  due := array(select d.job from bellhop.deadline d where d.at <= clock_timestamp() order by d.at limit most for update skip locked);
+  due := array(select d.job from bellhop.deadline d where d.at <= (select clock_timestamp()) order by d.at limit most for update skip locked);
   if due <> '{}' then
     taken := array(select j.id from bellhop.jobqueue j where j.id = any (due) order by j.id for no key update skip locked);
     with ended as (

@@ -224,3 +224,21 @@ func TestDue_WhatWasMadeReadyIsToldBesideAnError(t *testing.T) {
 		t.Errorf("%d are told to be ready", n)
 	}
 }
+
+// What waits for the clock costs a look nothing until its time has come, however much there is.
+func TestPlans_DueReadsOnlyWhatIsDue(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec(`insert into bellhop.jobqueue (type, state, run_at, not_after)
+		select 'cat', 'scheduled', now() + interval '1 day', now() + interval '2 days' from generate_series(1, 20000)`)
+	e.exec("vacuum analyze bellhop.jobqueue")
+	e.exec("vacuum analyze bellhop.deadline")
+	for text, most := range map[string]int{
+		"select * from bellhop.make_due()": 100, "select * from bellhop.expire(1000)": 30,
+	} {
+		planned(t, e.conn, text) // reads the catalogs
+		if plan, pages := planned(t, e.conn, text); pages > most {
+			t.Errorf("%s reads %d pages:\n%s", text, pages, plan)
+		}
+	}
+}

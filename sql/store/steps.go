@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,18 +15,36 @@ import (
 	"bellhop/sql"
 )
 
-// Steps keeps what runs have done, each step in a transaction of its own: a step that is told to be kept is.
+// Steps keeps what runs have done: a step that is told to be kept is committed. What is told while all lanes are busy
+// is kept together, in one transaction; a step that is alone waits for no other.
 type Steps struct {
-	free chan *connection
-	all  []*connection
+	free  chan *connection
+	all   []*connection
+	mu    sync.Mutex
+	queue []*keptStep
+	ctx   context.Context // of the transactions: a caller may be gone before its step is kept
+	stop  context.CancelFunc
 }
 
-// stepLanes is how many steps are kept at once; others wait.
-const stepLanes = 4
+// keptStep is a step that waits for a lane, or is under way. done has its error.
+type keptStep struct {
+	of   scheduler.Claim
+	step scheduler.SavedStep
+	done chan error
+}
+
+// stepLanes is how many transactions keep steps at once; others wait. A transaction keeps so many steps at most, and
+// outputs of so many bytes.
+const (
+	stepLanes     = 4
+	stepsAtOnce   = 128
+	outputsAtOnce = 1 << 20
+)
 
 // NewSteps returns a desk for steps; it connects at its first use.
 func NewSteps(url string) (*Steps, error) {
 	s := &Steps{free: make(chan *connection, stepLanes)}
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	for range stepLanes {
 		conn, err := newConnection(url, "steps", upkeepByIndex())
 		if err != nil {
@@ -36,10 +56,12 @@ func NewSteps(url string) (*Steps, error) {
 	return s, nil
 }
 
-// Close ends its connections.
+// Close ends its connections. Nothing is kept any more.
 func (s *Steps) Close() {
-	for _, c := range s.all {
-		c.close()
+	s.stop()
+	for range s.all {
+		lane := <-s.free
+		lane.close()
 	}
 }
 
@@ -47,6 +69,7 @@ func (s *Steps) connections() []*connection { return s.all }
 
 var (
 	saveStepSQL    = sql.Query("save_step")
+	saveStepsSQL   = sql.Query("save_steps")
 	claimUndoneSQL = sql.Query("claim_undone")
 )
 
@@ -70,21 +93,118 @@ func (s *Steps) Save(ctx context.Context, of scheduler.Claim, step scheduler.Sav
 	}
 }
 
+// save has a step kept, by the transaction that its own caller begins or by another caller's.
 func (s *Steps) save(ctx context.Context, of scheduler.Claim, step scheduler.SavedStep) error {
-	var conn *connection
-	select {
-	case conn = <-s.free:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	defer func() { s.free <- conn }()
-	return conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var output *string
-		if step.Output != nil {
-			text := string(step.Output)
-			output = &text
+	own := &keptStep{of: of, step: step, done: make(chan error, 1)}
+	s.mu.Lock()
+	s.queue = append(s.queue, own)
+	s.mu.Unlock()
+	for {
+		select {
+		case err := <-own.done:
+			return err
+		case lane := <-s.free:
+			list := s.next()
+			if len(list) == 0 { // another lane has it
+				s.free <- lane
+				select {
+				case err := <-own.done:
+					return err
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}
+			go func() {
+				keepAll(s.ctx, lane, list)
+				s.free <- lane
+			}()
+		case <-ctx.Done():
+			s.mu.Lock()
+			s.queue = slices.DeleteFunc(s.queue, func(k *keptStep) bool { return k == own })
+			s.mu.Unlock()
+			return context.Cause(ctx)
 		}
-		_, err := conn.Exec(ctx, saveStepSQL, int64(of.Job), int64(of.Fence), step.Name, output)
+	}
+}
+
+// next takes the steps of the next transaction.
+func (s *Steps) next() (list []*keptStep) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, bytes := 0, 0
+	for n < len(s.queue) && n < stepsAtOnce {
+		if bytes += len(s.queue[n].step.Output); n > 0 && bytes > outputsAtOnce {
+			break
+		}
+		n++
+	}
+	list = slices.Clone(s.queue[:n])
+	s.queue = slices.Delete(s.queue, 0, n)
+	return list
+}
+
+// keepAll keeps steps in one transaction. If one of them is refused, or its job is locked, each is kept alone: so none
+// fails, or waits, because of another.
+func keepAll(ctx context.Context, lane *connection, list []*keptStep) {
+	if len(list) > 1 {
+		kept, err := keepTogether(ctx, lane, list)
+		if err != nil && transient(err) {
+			for _, k := range list {
+				k.done <- err
+			}
+			return
+		}
+		var rest []*keptStep
+		for n, k := range list {
+			if kept[n+1] {
+				k.done <- nil
+			} else {
+				rest = append(rest, k)
+			}
+		}
+		list = rest
+	}
+	for _, k := range list {
+		k.done <- keepOne(ctx, lane, k.of, k.step)
+	}
+}
+
+// keepTogether gives which steps were kept, by their place from 1: all but those whose job another transaction has.
+func keepTogether(ctx context.Context, lane *connection, list []*keptStep) (kept map[int]bool, err error) {
+	var jobs, fences []int64
+	var names []string
+	var outputs []*string
+	for _, k := range list {
+		jobs, fences = append(jobs, int64(k.of.Job)), append(fences, int64(k.of.Fence))
+		names, outputs = append(names, k.step.Name), append(outputs, outputOf(k.step))
+	}
+	kept = map[int]bool{}
+	err = lane.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, saveStepsSQL, jobs, fences, names, outputs)
+		if err != nil {
+			return err
+		}
+		done, err := pgx.CollectRows(rows, pgx.RowTo[int])
+		for _, n := range done {
+			kept[n] = err == nil
+		}
+		return err
+	})
+	return kept, err
+}
+
+// outputOf is the output of a step as text; nil: it has none.
+func outputOf(step scheduler.SavedStep) *string {
+	if step.Output == nil {
+		return nil
+	}
+	text := string(step.Output)
+	return &text
+}
+
+func keepOne(ctx context.Context, lane *connection, of scheduler.Claim, step scheduler.SavedStep) error {
+	return lane.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, saveStepSQL, int64(of.Job), int64(of.Fence), step.Name, outputOf(step))
 		var said *pgconn.PgError
 		if !errors.As(err, &said) || transient(err) {
 			return err

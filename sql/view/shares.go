@@ -15,6 +15,7 @@ type ShareRow struct {
 	Waiting int64              `json:"waiting"`
 	Running int64              `json:"running"`
 	Started int64              `json:"started"` // since it came into the line
+	Hour    ShareHour          `json:"last_hour" db:"-"`
 }
 
 // ShareHead is a key of those that matter now.
@@ -36,9 +37,13 @@ var (
 	lookShareHeadsSQL = sql.Query("look_share_heads")
 )
 
-// Shares gives the keys of a type that have a weight, or work; nil: of all types.
+// Shares gives the keys of a type that have a weight, or work, or had a start in the last hour; nil: of all types.
 func (l Look) Shares(ctx context.Context, of *string) ([]ShareRow, error) {
-	return collect[ShareRow](ctx, l.db, "list shares", lookSharesSQL, of)
+	keys, err := collect[ShareRow](ctx, l.db, "list shares", lookSharesSQL, of)
+	if err != nil {
+		return nil, err
+	}
+	return l.withHour(ctx, of, keys)
 }
 
 // ShareHeads gives so many keys of each type, those first that run most, then those that wait most.

@@ -30,9 +30,11 @@ the keys in --share take turns, so that a flood of one does not hold up the othe
 func listShares(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ls [TYPE]",
-		Short: "List the keys that have a weight, wait or run",
-		Long: `List the keys of TYPE, or of all types, that have a weight, wait or run. STARTED counts
-starts since the key last came into the line.`,
+		Short: "List the keys that have a weight, wait or run, or ran lately",
+		Long: `List the keys of TYPE, or of all types, that have a weight, wait or run, or had a start
+in the last hour. STARTED counts starts since the key last came into the line. HOUR counts
+those of the last hour, PART is their part of all starts of the type, and DUE is the part
+that the key's weight gives, among the keys that had work. About 50,000 jobs are looked at.`,
 		Example: "  bellhop share ls\n  bellhop share ls mail -o json",
 		Args:    typeArg(a),
 		RunE: a.WithDatabase(func(ctx context.Context, s *cli.Session, _ *cobra.Command, args []string) error {
@@ -41,13 +43,16 @@ starts since the key last came into the line.`,
 				of = &args[0]
 			}
 			rows, err := s.Shares(ctx, of)
-			return cli.PrintRows(a, rows, err, "no key has a weight or work", "TYPE, SHARE, WEIGHT, WAITING, RUNNING, STARTED",
+			return cli.PrintRows(a, rows, err, "no key has a weight or work", "TYPE, SHARE, WEIGHT, WAITING, RUNNING, STARTED, HOUR, PART, DUE",
 				func(r view.ShareRow) []any {
-					return []any{r.Type, r.Name, r.Weight, r.Waiting, r.Running, r.Started}
+					return []any{r.Type, r.Name, r.Weight, r.Waiting, r.Running, r.Started,
+						r.Hour.Starts, percent(r.Hour.Part), percent(r.Hour.Due)}
 				})
 		}),
 	}
 }
+
+func percent(part float64) string { return fmt.Sprintf("%.1f %%", part*100) }
 
 func setShare(a *cli.App) *cobra.Command {
 	return &cobra.Command{
