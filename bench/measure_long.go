@@ -11,11 +11,14 @@ import (
 
 // phase is a part of a long run: jobs come at a fixed rate, and something else goes on beside them.
 type phase struct {
-	name    string
-	slots   int                                         // children of bellhop's one host; River has as many workers as its best set-up
-	burst   time.Duration                               // the jobs of so long come by one statement; 0: each by its own
-	beside  func(ctx context.Context, s *session) error // returns when ctx ends; nil: nothing
-	bellhop bool                                        // River is left out: its program is not ended and started again here
+	name  string
+	slots int // children of bellhop's one host; River has the workers of its best set-up
+	// burst: the jobs of so long come by one statement; 0: each by its own.
+	burst time.Duration
+	// beside returns when ctx ends; nil: nothing.
+	beside func(ctx context.Context, s *session) error
+	// bellhop: River is left out, whose program is not ended and started again here.
+	bellhop bool
 }
 
 // phases are those of public harnesses for job queues.

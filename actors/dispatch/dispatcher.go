@@ -28,6 +28,7 @@ type dispatcher struct {
 	claiming bool
 	pause    *backoff.ExponentialBackOff
 	finished chan<- string // told when nothing runs any more
+	leaving  bool          // nothing is claimed any more
 	assertion
 	standings
 	claims    claimsReader
@@ -150,7 +151,7 @@ func (d *dispatcher) onMSQEnded(c actor.Context, m *message.MSQEnded) {
 }
 
 func (d *dispatcher) onFinish(c actor.Context, m *message.Finish) {
-	d.finished = m.Done
+	d.finished, d.leaving = m.Done, true
 	d.happened(c, intake.Leaving{})
 }
 

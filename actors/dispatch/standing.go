@@ -99,6 +99,9 @@ func (d *dispatcher) noteClaim(m *claimed, now time.Time) {
 
 // onDoubts keeps, for types in doubt, what is asked for; and tells of what was passed over.
 func (d *dispatcher) onDoubts(m *message.Doubts, now time.Time) {
+	if d.leaving { // ready jobs wait for another instance
+		return
+	}
 	for _, job := range m.Passed {
 		d.inst.Log.Warn("a job is ready, was looked at and not taken, and no cause is known: this is a fault of bellhop; "+
 			"please report this line with what bellhop explain and bellhop doctor say", "job", job.Job, "type", job.Type,

@@ -71,11 +71,13 @@ func dev(ctx context.Context, a *cli.App, listen string) error {
 	c.Database.URL, c.Database.MSQURL = cluster.URL(), cluster.URL()
 	c.Hosts = []config.Host{{Name: "local", Slots: 6}}
 	c.Agents = agents
+	c.Instance.Grace = time.Second // Ctrl-C does not wait for examples
 	address := ""
 	s := serve.Config{
 		Config: func() (config.Config, error) { return c, nil },
 		Listen: listen,
 		Quiet:  true,
+		Brisk:  true,
 		Opened: func(addr string) { address = addr },
 		Beside: func(ctx context.Context, url string, log *slog.Logger) {
 			if err := show(ctx, a, url, address); err != nil && ctx.Err() == nil {

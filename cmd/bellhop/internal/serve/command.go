@@ -66,6 +66,7 @@ type Config struct {
 	Config                        func() (config.Config, error)
 	Listen                        string            // its address, where no flag names one
 	Quiet                         bool              // warnings only, for a person: the terminal shows something else
+	Brisk                         bool              // SIGINT ends it as SIGTERM does: its jobs are worth no wait
 	Opened                        func(addr string) // it answers there; nil: not told
 	// runs until ctx ends; nil: nothing
 	Beside func(ctx context.Context, url string, log *slog.Logger)

@@ -242,5 +242,5 @@ func (o *once) attend(ctx context.Context, i *Instance, where cli.Database, prog
 	m := &manager{log: o.log}
 	go m.attend(watching, i)
 	again := &reloader{load: o.load, file: o.file, commands: o.c.CommandsFromDatabase, instance: i, log: o.log}
-	return waitForStop(i, o.c.Instance.Grace, o.signals, m, again.reload, o.app.Stderr, o.log)
+	return waitForStop(i, ending{o.c.Instance.Grace, o.how.Brisk}, o.signals, m, again.reload, o.app.Stderr, o.log)
 }

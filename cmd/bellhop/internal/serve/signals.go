@@ -57,9 +57,15 @@ func asks(i told, sig os.Signal, stderr io.Writer) bool {
 	return true
 }
 
+// ending is how an instance comes to its end.
+type ending struct {
+	grace time.Duration // for running jobs, after SIGTERM
+	brisk bool          // SIGINT is as SIGTERM
+}
+
 // waitForStop runs until a signal ends the instance, as the help text tells.
 func waitForStop(
-	i *Instance, grace time.Duration, signals <-chan os.Signal, m *manager, reload func(), stderr io.Writer,
+	i *Instance, end ending, signals <-chan os.Signal, m *manager, reload func(), stderr io.Writer,
 	log *slog.Logger,
 ) error {
 	for sig := range signals {
@@ -72,13 +78,13 @@ func waitForStop(
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		_, renewing := sig.(renew)
-		finish := sig == syscall.SIGINT || renewing
+		finish := sig == syscall.SIGINT && !end.brisk || renewing
 		m.end(finish)
 		if finish {
 			log.Info("finishing running jobs, starting none (once more: stop now)", "signal", sig.String())
 		} else {
-			log.Info("stopping", "signal", sig.String(), "grace", grace)
-			timer := time.AfterFunc(grace, cancel)
+			log.Info("stopping", "signal", sig.String(), "grace", end.grace)
+			timer := time.AfterFunc(end.grace, cancel)
 			defer timer.Stop()
 		}
 		stopped := make(chan struct{})

@@ -116,7 +116,7 @@ func (s *stage) suffer(ctx context.Context, h history) (e evidence, err error) {
 	}()
 	employed, dismiss := context.WithCancel(ctx)
 	defer dismiss()
-	workers, err := s.employ(employed, workersEach)
+	workers, err := s.employ(employed)
 	if err != nil {
 		return e, err
 	}

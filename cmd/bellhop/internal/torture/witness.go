@@ -42,6 +42,9 @@ func WitnessCommand(*cli.App) *cobra.Command {
 				}
 				return w.takes(c.Context(), url, lease)
 			}
+			if url := os.Getenv(insideVariable); url != "" {
+				return w.inside(c.Context(), url)
+			}
 			if os.Getenv("BELLHOP_JOB_ID") != "" {
 				return w.once(strings.Join(args, " "))
 			}

@@ -111,7 +111,7 @@ type load struct {
 func (l *load) run(ctx context.Context, pause time.Duration) {
 	kinds := []func(context.Context) error{l.single, l.single, l.copied, l.keyed, l.graph, l.query, l.locked, l.locked,
 		l.scheduled, l.retried, l.event, l.event, l.single, l.locked, l.keyed, l.long, l.failing, l.attached,
-		l.shared, l.stepped, l.parent, l.taken, l.taken}
+		l.shared, l.stepped, l.parent, l.taken, l.taken, l.handled, l.handled}
 	for ctx.Err() == nil {
 		// A statement that has begun is not broken off: whether it was committed would not be known.
 		one, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

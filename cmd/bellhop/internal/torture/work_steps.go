@@ -69,6 +69,21 @@ func (l *load) parent(ctx context.Context) error {
 	return nil
 }
 
+// handled is for an app with handlers inside.
+func (l *load) handled(ctx context.Context) error {
+	n := l.token()
+	args := fmt.Sprintf("n=%d ms=%d", n, 2+l.luck.IntN(40))
+	if l.luck.IntN(4) == 0 {
+		args += " fails=1"
+		l.told.fails[n] = 1
+	}
+	if _, err := l.pool.Exec(ctx, singleSQL, "inside", args, nil, attempts, 0); err != nil {
+		return err
+	}
+	l.told.committed[n] = "for handlers inside"
+	return nil
+}
+
 // taken submits a job that an app takes, by functions of SQL.
 func (l *load) taken(ctx context.Context) error {
 	n := l.token()

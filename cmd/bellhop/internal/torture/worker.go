@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -65,39 +66,49 @@ func (w *witness) takeOne(ctx context.Context, conn *pgx.Conn, lease time.Durati
 	return true, err // BH004: another session has the job
 }
 
-// employ keeps workers at work until ctx ends: one that dies is started again. over closes when all have ended.
-func (s *stage) employ(ctx context.Context, workers int) (over <-chan struct{}, err error) {
+// employ keeps apps at work until ctx ends: workers that take jobs, and one that has handlers inside. An app that dies
+// is started again. over closes when all have ended.
+func (s *stage) employ(ctx context.Context) (over <-chan struct{}, err error) {
 	log, err := os.OpenFile(filepath.Join(s.dir, "workers.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	ended, all := make(chan struct{}), make(chan struct{}, workers)
-	for range workers {
-		go func() {
-			defer func() { all <- struct{}{} }()
+	apps := []string{insideVariable}
+	for range workersEach {
+		apps = append(apps, workerVariable)
+	}
+	ended := make(chan struct{})
+	var all sync.WaitGroup
+	for _, variable := range apps {
+		all.Go(func() {
 			for ctx.Err() == nil {
-				cmd := exec.CommandContext(ctx, s.program, Witness)
-				cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
-				cmd.Env = []string{"PATH=" + os.Getenv("PATH"), journalVariable + "=" + s.journal(),
-					workerVariable + "=" + s.database, fmt.Sprintf("%s=%s", leaseVariable, s.lag)}
-				cmd.SysProcAttr = tied()
-				stdin, err := cmd.StdinPipe()
-				if err == nil {
-					err = cmd.Run()
-					_ = stdin.Close() // it has ended
-				}
-				if err != nil {
+				if err := s.app(ctx, log, variable); err != nil {
 					s.pause(ctx, 50*time.Millisecond)
 				}
 			}
-		}()
+		})
 	}
 	go func() {
 		defer close(ended)
-		for range workers {
-			<-all
-		}
+		all.Wait()
 		_ = log.Close() // it has been written
 	}()
 	return ended, nil
+}
+
+// app runs a witness that knows the database by a variable, until it dies or ctx ends: then its stdin ends.
+func (s *stage) app(ctx context.Context, log io.Writer, variable string) error {
+	cmd := exec.CommandContext(ctx, s.program, Witness)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, log, log
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), journalVariable + "=" + s.journal(), variable + "=" + s.database,
+		fmt.Sprintf("%s=%s", leaseVariable, s.lag)}
+	cmd.SysProcAttr = tied()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	cmd.Cancel, cmd.WaitDelay = stdin.Close, patience
+	err = cmd.Run()
+	_ = stdin.Close() // it has ended
+	return err
 }
