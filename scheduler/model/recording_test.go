@@ -147,10 +147,10 @@ func TestRecordings_TheModelsCanDoWhatTheProgramDid(t *testing.T) {
 func (r recording) replay(t *testing.T, file string, id int64, known map[string]int) (n int, fits bool) {
 	t.Helper()
 	all, size := things(r.jobs[id])
-	if size.instances > most || size.runs > mostRuns {
+	loses := r.fault == "promotion-asynchronous"
+	if size.instances > most || size.runs > mostRuns || loses && size.runs > mostLost {
 		return 0, false
 	}
-	loses := r.fault == "promotion-asynchronous"
 	crashed := slices.Contains(crashing, r.fault)
 	key := fmt.Sprint(loses, crashed, all)
 	done, replayed := known[key]

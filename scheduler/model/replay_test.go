@@ -132,8 +132,9 @@ func (r replayed[S]) watch(s S, m move[S]) seen {
 	return seen{what: rowReady}
 }
 
-// mostRuns is how many runs a recorded job may have.
-const mostRuns = 6
+// mostRuns is how many runs a recorded job may have, and mostLost where outcomes may be lost: there a replay keeps ten
+// times as many places with each run.
+const mostRuns, mostLost = 6, 4
 
 // leases is the model of stalls and takeovers; if forgets, also of a server that is promoted without its newest
 // commits.
