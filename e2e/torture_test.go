@@ -39,18 +39,23 @@ func TestTorture_OnAUsersServer(t *testing.T) {
 	}
 }
 
-// Without a server it starts one, and a standby where the fault needs it; a folder that is named keeps the evidence.
+// Without a server it starts one, and a standby where the fault needs it; a folder that is named, here from where the
+// command is typed, keeps the evidence, and recordings for the models.
 func TestTorture_OnAServerOfItsOwn(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	folder := t.TempDir()
-	out := e.ok("torture", "--minutes", "0.001", "--fault", "promotion-synchronous", "--keep", folder, "--markdown",
-		folder+"/table")
+	folder := e.dir + "/kept"
+	out := e.ok("torture", "--minutes", "0.001", "--fault", "promotion-synchronous", "--keep", "kept", "--record",
+		"--markdown", folder+"/table")
 	if !tortureLast.MatchString(out) {
 		t.Errorf("it says\n%s", out)
 	}
 	if book, err := os.ReadFile(folder + "/history-1-promotion-synchronous/journal/book"); err != nil || len(book) == 0 {
 		t.Errorf("the journal: %v", err)
+	}
+	if seen, err := os.ReadFile(folder + "/history-1-promotion-synchronous.recording"); err != nil ||
+		!strings.HasPrefix(string(seen), "fault promotion-synchronous\n") {
+		t.Errorf("the recording: %v", err)
 	}
 	if table, err := os.ReadFile(folder + "/table"); err != nil || !strings.Contains(string(table), "| ends | proven |") {
 		t.Errorf("the table: %s, %v", table, err)

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -113,11 +114,10 @@ func (t *torture) ready(keep, dsn string) (err error) {
 			return cli.Usage("torture", "the file of this program cannot be found", "bellhop torture --program ./bellhop")
 		}
 	}
-	t.dir = keep
 	if keep == "" {
 		t.dir, err = os.MkdirTemp("", "bellhop-torture-")
-	} else {
-		err = os.MkdirAll(keep, 0o755)
+	} else if t.dir, err = filepath.Abs(keep); err == nil { // instances and agents run in folders of their own
+		err = os.MkdirAll(t.dir, 0o755)
 	}
 	return errors.Join(err, os.Chmod(t.dir, 0o755))
 }
