@@ -88,14 +88,14 @@ bench: ## measure speed and memory beside yardsticks of the same run (FULL=1: th
 	@$(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && cd bench && $(GO) run . -bellhop ../bin/bellhop $(if $(FULL),-full) $(if $(ONLY),-only $(ONLY)) -json ../bin/bench.json
 
 .PHONY: torture
-torture: ## every kind of harm, on servers of its own, held against every promise and the models (MINUTES=5)
+torture: ## every kind of harm, on servers of its own, held against every promise (MINUTES=5)
+	@$(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && bin/bellhop torture --minutes $(or $(MINUTES),5)
+
+.PHONY: replay
+replay: ## the same, and what was seen of each job is held against the models (MINUTES=5)
 	@rm -rf bin/torture; $(WITH_POSTGRES) $(MAKE) --no-print-directory bin/bellhop && \
 		bin/bellhop torture --minutes $(or $(MINUTES),5) --record --keep bin/torture && \
 		$(GO) test -v -count=1 -run TestRecordings ./scheduler/model -args -recordings $(CURDIR)/bin/torture
-
-.PHONY: ledger
-ledger: ## a ledger in four languages under kill -9 of all that fills it, with instances and without (KILLS=2000, of each)
-	@$(WITH_POSTGRES) BELLHOP_LEDGER_KILLS=$(or $(KILLS),2000) $(GO) test -v -count=1 -timeout 24h -run TestLedger_ ./e2e
 
 .PHONY: limits
 limits: ## limits of memory and processors, in an emulated machine (half a minute)

@@ -15,15 +15,26 @@ var (
 	recordedSQL = statement("recorded")
 )
 
+// stepped is more than a clock that is adjusted slowly can be off within a history.
+const stepped = 20 * time.Millisecond
+
 // record writes what was seen of each job to a file: the states of its row, and the starts and ends of its agents. The
 // models of scheduler/model replay it. A line has the job, the seconds since the beginning, the state or begin or end,
-// the fence and the instance. Both clocks are those of this machine.
+// the fence and the instance. PostgreSQL and the witnesses read the same clock; if that was set meanwhile, nothing tells
+// the order, and there is no recording.
 func (s *stage) record(ctx context.Context, h history, journal []entry) error {
-	first := time.Now().Add(-time.Duration(monotonic())) // of the machine's monotonic clock
-	begin := first
-	if len(journal) > 0 {
-		begin = first.Add(time.Duration(journal[0].at))
+	if len(journal) == 0 {
+		return nil
 	}
+	least, most := journal[0].wall-journal[0].at, journal[0].wall-journal[0].at
+	for _, e := range journal {
+		least, most = min(least, e.wall-e.at), max(most, e.wall-e.at)
+	}
+	if most-least > int64(stepped) {
+		s.did("the clock was set by %s: nothing is recorded", time.Duration(most-least))
+		return nil
+	}
+	begin := time.Unix(0, journal[0].wall)
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "fault %s\n", h.fault.name)
 	jobs := map[int64]bool{}
@@ -47,7 +58,7 @@ func (s *stage) record(ctx context.Context, h history, journal []entry) error {
 	said := map[string]string{begun: "begin", overlapped: "begin", done: "end", failed: "end", rested: "end"}
 	for _, e := range journal {
 		if word := said[e.what]; word != "" && jobs[e.job] {
-			fmt.Fprintf(&text, "%d %.6f %s %d 0\n", e.job, first.Add(time.Duration(e.at)).Sub(begin).Seconds(), word, e.fence)
+			fmt.Fprintf(&text, "%d %.6f %s %d 0\n", e.job, time.Unix(0, e.wall).Sub(begin).Seconds(), word, e.fence)
 		}
 	}
 	return os.WriteFile(s.dir+".recording", text.Bytes(), 0o600)

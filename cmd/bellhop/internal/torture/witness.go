@@ -198,7 +198,8 @@ func (w *witness) does(c claim) (ok, rests bool) {
 }
 
 func (w *witness) write(what string, t task, c claim) {
-	fmt.Fprintf(w.book, "%s %d %d %d %d %s %d\n", what, t.token, c.ID, c.Fence, c.Attempt, w.me, monotonic())
+	at, wall := monotonic(), time.Now().UnixNano()
+	fmt.Fprintf(w.book, "%s %d %d %d %d %s %d %d\n", what, t.token, c.ID, c.Fence, c.Attempt, w.me, at, wall)
 }
 
 // seize takes a lock of the kernel on one byte; false: another process has it.
@@ -244,6 +245,7 @@ type entry struct {
 	pid     int
 	ticks   string // when the process started: a pid alone identifies nothing
 	at      int64  // monotonic, in nanoseconds
+	wall    int64  // the same moment by the clock that PostgreSQL reads, since 1970
 }
 
 // readJournal gives the lines in the order in which they were written.
@@ -255,8 +257,8 @@ func readJournal(dir string) ([]entry, error) {
 	var all []entry
 	for line := range strings.Lines(string(text[:bytes.LastIndexByte(text, '\n')+1])) {
 		var e entry
-		if _, err := fmt.Sscanf(line, "%s %d %d %d %d %d %s %d\n", &e.what, &e.token, &e.job, &e.fence, &e.attempt, &e.pid,
-			&e.ticks, &e.at); err != nil {
+		if _, err := fmt.Sscanf(line, "%s %d %d %d %d %d %s %d %d\n", &e.what, &e.token, &e.job, &e.fence, &e.attempt,
+			&e.pid, &e.ticks, &e.at, &e.wall); err != nil {
 			return nil, fmt.Errorf("the journal has a line %q: %w", line, err)
 		}
 		all = append(all, e)
