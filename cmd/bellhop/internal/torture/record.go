@@ -18,10 +18,10 @@ var (
 // stepped is more than a clock that is adjusted slowly can be off within a history.
 const stepped = 20 * time.Millisecond
 
-// record writes what was seen of each job to a file: the states of its row, and the starts and ends of its agents. The
-// models of scheduler/model replay it. A line has the job, the seconds since the beginning, the state or begin or end,
-// the fence and the instance. PostgreSQL and the witnesses read the same clock; if that was set meanwhile, nothing tells
-// the order, and there is no recording.
+// record writes what was seen of each job to a file: the states of its row, and the starts and ends of its agents.
+// The models of scheduler/model replay it. A line has the job, the seconds since the beginning, the state or begin
+// or end, the fence and the instance. PostgreSQL and the witnesses read the same clock; if that was set meanwhile,
+// nothing tells the order, and there is no recording.
 func (s *stage) record(ctx context.Context, h history, journal []entry) error {
 	if len(journal) == 0 {
 		return nil
