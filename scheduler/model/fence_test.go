@@ -57,21 +57,6 @@ type fenceGuards struct {
 	noFloor       bool // fences go on from the row's own after a failover
 }
 
-// bounds are how large a model is.
-type bounds struct {
-	instances int
-	runs      uint8
-}
-
-// most is how many instances a state has room for: recorded jobs have met three.
-const most = 3
-
-// small is what is searched whole.
-var small = bounds{instances: 2, runs: 3}
-
-// aboveAll is above every fence that a small model, or a recording, has given out when another server comes.
-const aboveAll = 20
-
 // fenceModel is the protocol at one size, with what is left out.
 type fenceModel struct {
 	fenceGuards

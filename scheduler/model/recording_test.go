@@ -82,12 +82,12 @@ func things(job []moment) (all []seen, size bounds) {
 	row := "ready"
 	var held int64 // the fence of a row that is running
 	for _, m := range job {
-		who := owners[owner[m.fence]]
+		by := owners[owner[m.fence]]
 		switch {
 		case m.what == "begin":
-			all = append(all, seen{beginSeen, who, runs[m.fence]})
+			all = append(all, seen{beginSeen, by, runs[m.fence]})
 		case m.what == "end":
-			all = append(all, seen{endSeen, who, runs[m.fence]})
+			all = append(all, seen{endSeen, by, runs[m.fence]})
 		case m.what == "running" && (row != m.what || held != m.fence):
 			if row == m.what { // one statement has freed and claimed it
 				all = append(all, seen{what: rowReady})
@@ -95,7 +95,7 @@ func things(job []moment) (all []seen, size bounds) {
 			all = append(all, seen{rowClaimed, owners[m.instance], runs[m.fence]})
 			row, held = m.what, m.fence
 		case slices.Contains(final, m.what):
-			all = append(all, seen{rowEnded, who, runs[m.fence]})
+			all = append(all, seen{rowEnded, by, runs[m.fence]})
 			row = m.what
 		case m.what != "running":
 			if row == "running" {

@@ -24,6 +24,21 @@ type protocol[S comparable] struct {
 	wrong func(S) string
 }
 
+// bounds are how large a model is.
+type bounds struct {
+	instances int
+	runs      uint8
+}
+
+// most is how many instances a state has room for: recorded jobs have met three.
+const most = 3
+
+// small is what is searched whole.
+var small = bounds{instances: 2, runs: 3}
+
+// aboveAll is above every fence that a small model, or a recording, has given out when another server comes.
+const aboveAll = 20
+
 // What is seen of a protocol from outside, beside the job's row, and what makes a server forget.
 const (
 	agentBegins   = "instance %d: its agent begins"

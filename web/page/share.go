@@ -2,11 +2,11 @@ package page
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
 	"bellhop/scheduler"
+	"bellhop/scheduler/words"
 	"bellhop/sql/view"
 )
 
@@ -21,23 +21,20 @@ type typeKeys struct {
 }
 
 // KeyPart is the part that a key had of the starts of the last hour, KeyDue the part that its weight gives.
-func (d typeKeys) KeyPart(k view.ShareRow) string { return wholePercent(k.Hour.Part) }
-func (d typeKeys) KeyDue(k view.ShareRow) string  { return wholePercent(k.Hour.Due) }
+func (d typeKeys) KeyPart(k view.ShareRow) string { return partOrNone(k.Hour.Part) }
+func (d typeKeys) KeyDue(k view.ShareRow) string  { return partOrNone(k.Hour.Due) }
 
 // KeyTime is how long the starts of the last hour have held slots.
 func (d typeKeys) KeyTime(k view.ShareRow) time.Duration {
 	return time.Duration(k.Hour.Seconds * float64(time.Second))
 }
 
-// wholePercent is a part as people say it; of less than 10 %, a tenth counts. Empty: none.
-func wholePercent(part float64) string {
-	switch {
-	case part == 0:
+// partOrNone is a part in words; empty: none.
+func partOrNone(part float64) string {
+	if part == 0 {
 		return ""
-	case part < 0.0995:
-		return fmt.Sprintf("%.1f %%", part*100)
 	}
-	return fmt.Sprintf("%.0f %%", part*100)
+	return words.Percent(part)
 }
 
 // keysOf reads the keys of a type. It is asked for the type alone, and kept for a while: each key's jobs are counted.

@@ -9,6 +9,7 @@ import (
 
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/scheduler"
+	"bellhop/scheduler/words"
 	"bellhop/sql/view"
 	"bellhop/verb"
 )
@@ -46,13 +47,11 @@ that the key's weight gives, among the keys that had work. About 50,000 jobs are
 			return cli.PrintRows(a, rows, err, "no key has a weight or work", "TYPE, SHARE, WEIGHT, WAITING, RUNNING, STARTED, HOUR, PART, DUE",
 				func(r view.ShareRow) []any {
 					return []any{r.Type, r.Name, r.Weight, r.Waiting, r.Running, r.Started,
-						r.Hour.Starts, percent(r.Hour.Part), percent(r.Hour.Due)}
+						r.Hour.Starts, words.Percent(r.Hour.Part), words.Percent(r.Hour.Due)}
 				})
 		}),
 	}
 }
-
-func percent(part float64) string { return fmt.Sprintf("%.1f %%", part*100) }
 
 func setShare(a *cli.App) *cobra.Command {
 	return &cobra.Command{

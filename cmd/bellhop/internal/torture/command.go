@@ -76,7 +76,7 @@ with one, 130 after an interrupt. docs/reliability.md says what each invariant p
 	c.Flags().BoolVar(&t.first, "first", false, "end with the first history that shows a violation")
 	c.Flags().DurationVar(&t.lag, "lag", 3*time.Second, "instance.lag of its instances; their lease is four fifths of it")
 	c.Flags().StringVar(&keep, "keep", "", "keep all files in this `folder`")
-	c.Flags().BoolVar(&t.record, "record", false, "also record there what was seen of each job, for the models")
+	c.Flags().BoolVar(&t.record, "record", false, "record in the folder of --keep what was seen of each job, for the models")
 	c.Flags().StringVar(&markdown, "markdown", "", "also write the table to a `file`")
 	c.Flags().StringVar(&t.program, "program", "", "the bellhop `program` under test; empty: this one")
 	c.Flags().BoolVar(&list, "list", false, "list the faults")

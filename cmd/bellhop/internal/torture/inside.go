@@ -3,8 +3,6 @@ package torture
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -19,14 +17,10 @@ const insideVariable = "BELLHOP_TORTURE_INSIDE"
 // errPlanned fails an attempt that is to fail.
 var errPlanned = errors.New("as planned")
 
-// inside does jobs in handlers. It ends when its stdin does, which dies with the process that started it.
+// inside does jobs in handlers.
 func (w *witness) inside(ctx context.Context, url string) error {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := employed(ctx)
 	defer stop()
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		stop()
-	}()
 	pool, err := pgxpool.New(ctx, url)
 	if err != nil {
 		return err

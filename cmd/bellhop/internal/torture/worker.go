@@ -24,14 +24,20 @@ var (
 	finishSQL = statement("finish")
 )
 
-// takes is the loop of a worker. It ends when its stdin does, which dies with the process that started it.
-func (w *witness) takes(ctx context.Context, url string, lease time.Duration) error {
+// employed ends when stdin does, which dies with the process that started this one.
+func employed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
+	return ctx, stop
+}
+
+// takes is the loop of a worker.
+func (w *witness) takes(ctx context.Context, url string, lease time.Duration) error {
+	ctx, stop := employed(ctx)
+	defer stop()
 	var conn *pgx.Conn
 	for ctx.Err() == nil {
 		var err error
