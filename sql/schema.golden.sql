@@ -1945,10 +1945,11 @@ CREATE OR REPLACE FUNCTION bellhop.keep_house()
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.keep_step(j bellhop.jobqueue, name text, output jsonb)
- RETURNS void
+CREATE OR REPLACE FUNCTION bellhop.keep_steps(jobs bigint[], names text[], outputs jsonb[])
+ RETURNS SETOF integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan';
 
 CREATE OR REPLACE FUNCTION bellhop.kept_fault(name text, output jsonb)
  RETURNS text
@@ -2544,6 +2545,12 @@ CREATE OR REPLACE FUNCTION bellhop.refuse_rings(called text, source text)
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.refuse_step(job bigint, name text, output jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.refuse_worker(type text)
  RETURNS void
@@ -3338,7 +3345,7 @@ CREATE OR REPLACE FUNCTION bellhop.workflow_write(name text, definition jsonb, a
 
 CREATE OR REPLACE FUNCTION bellhop.works_for(type text)
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 

@@ -30,44 +30,69 @@ as $$
                 then format('the output of step %s has %s bytes, and may have 1048576; put it into a table, and keep its key', name, octet_length(output::text)) end
 $$;
 
--- keep_step: keeps a step of a job whose row the caller has locked. The same again changes nothing; another output is
--- BH005. A job has at most 1,000 steps, and 16 MiB of outputs. Index: saved_step's primary key.
+-- keep_steps: keeps steps of jobs whose rows the caller has locked, and gives the places of those that are kept now, from
+-- 1. A job has at most 1,000 steps, and 16 MiB of outputs. refuse_step tells why a step has no place. Index: the primary
+-- keys of saved_step and jobqueue.
 -- Grant: scheduler
-create or replace function bellhop.keep_step(j bellhop.jobqueue, name text, output jsonb) returns void
+create or replace function bellhop.keep_steps(jobs bigint[], names text[], outputs jsonb[]) returns setof integer
 language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+set plan_cache_mode = force_generic_plan -- else it is planned at each call, which takes twice the time of a step
+as $$
+begin
+  return query
+  with told as materialized (
+    select u.job, u.name, u.n::integer as n, coalesce(u.output, 'null') as output, octet_length(coalesce(u.output, 'null')::text) as bytes,
+           row_number() over w as nth, sum(octet_length(coalesce(u.output, 'null')::text)) over w as size
+      from unnest(jobs, names, outputs) with ordinality as u (job, name, output, n)
+     -- The usual name is known by a look: a call for each step took a sixth of it.
+     where case when u.name ~ '^[a-z0-9_ -]{1,200}$' and octet_length(u.output::text) <= 1048576 then true
+                else bellhop.kept_fault(u.name, coalesce(u.output, 'null')) is null end
+    window w as (partition by u.job order by u.n)
+  ), kept as (
+    insert into bellhop.saved_step (job, name, output, bytes)
+    select t.job, t.name, t.output, t.bytes
+      from told t
+     cross join lateral (select count(*) as n, coalesce(sum(s.bytes), 0) as size from bellhop.saved_step s where s.job = t.job) had
+     where had.n + t.nth <= 1000 and had.size + t.size <= 16777216
+        on conflict on constraint saved_step_pkey do nothing
+    returning saved_step.job, saved_step.name
+  ), stepped as (
+    update bellhop.jobqueue q set stepped = true from kept k where q.id = k.job and q.stepped is not true
+  )
+  select min(t.n) from told t join kept k on k.job = t.job and k.name = t.name group by k.job, k.name;
+end
+$$;
+
+drop function if exists bellhop.keep_step(bellhop.jobqueue, text, jsonb); -- of earlier versions
+
+-- refuse_step: raises an error that tells why a step of a job was not kept. The same step with the same output is kept
+-- already: no error. Another output is BH005. Index: saved_step's primary key.
+-- Grant: scheduler
+create or replace function bellhop.refuse_step(job bigint, name text, output jsonb) returns void
+language plpgsql stable
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
 declare
-  fault text;
-  text_ text := coalesce(keep_step.output, 'null')::text;
+  fault text := bellhop.kept_fault(refuse_step.name, coalesce(refuse_step.output, 'null'));
   was   jsonb;
   n     bigint;
   size  bigint;
 begin
-  -- The usual name is known by a look: a call for each step took a sixth of it.
-  if keep_step.name !~ '^[a-z0-9_ -]{1,200}$' or keep_step.name is null or octet_length(text_) > 1048576 then
-    fault := bellhop.kept_fault(keep_step.name, keep_step.output);
-    if fault is not null then
-      raise invalid_parameter_value using message = fault;
-    end if;
+  if fault is not null then
+    raise invalid_parameter_value using message = fault;
   end if;
-  output := coalesce(keep_step.output, 'null');
-  select count(*), coalesce(sum(s.bytes), 0) + octet_length(text_), (array_agg(s.output) filter (where s.name = keep_step.name))[1]
-    into n, size, was from bellhop.saved_step s where s.job = j.id;
-  if was = keep_step.output then
+  select s.output into was from bellhop.saved_step s where s.job = refuse_step.job and s.name = refuse_step.name;
+  if was = coalesce(refuse_step.output, 'null') then
     return;
   elsif was is not null then
-    raise exception using errcode = 'BH005', message = format('job %s has kept step %s with another output', j.id, keep_step.name),
+    raise exception using errcode = 'BH005', message = format('job %s has kept step %s with another output', refuse_step.job, refuse_step.name),
       hint = 'Use what is kept (bellhop.step), give the other step another name, or forget it once the job has ended: select bellhop.retry_from(job, step).';
   end if;
-  if n >= 1000 or size > 16777216 then
-    raise program_limit_exceeded using message = format('job %s keeps %s steps and %s bytes with step %s; it may keep 1000, and 16777216', j.id, n + 1, size, keep_step.name),
-      hint = 'Make fewer steps, keep large outputs in a table of your own, or submit parts as jobs of their own.';
-  end if;
-  insert into bellhop.saved_step (job, name, output, bytes) values (j.id, keep_step.name, keep_step.output, octet_length(text_));
-  if j.stepped is not true then
-    update bellhop.jobqueue q set stepped = true where q.id = j.id;
-  end if;
+  select count(*) + 1, coalesce(sum(s.bytes), 0) + octet_length(refuse_step.output::text) into n, size
+    from bellhop.saved_step s where s.job = refuse_step.job;
+  raise program_limit_exceeded using message = format('job %s keeps %s steps and %s bytes with step %s; it may keep 1000, and 16777216', refuse_step.job, n, size, refuse_step.name),
+    hint = 'Make fewer steps, keep large outputs in a table of your own, or submit parts as jobs of their own.';
 end
 $$;
 
@@ -81,7 +106,10 @@ as $$
 declare
   j bellhop.jobqueue := bellhop.own_run(save_step.job, save_step.fence);
 begin
-  perform bellhop.keep_step(j, save_step.name, save_step.output);
+  perform bellhop.keep_steps(array[j.id], array[save_step.name], array[save_step.output]);
+  if not found then
+    perform bellhop.refuse_step(j.id, save_step.name, save_step.output);
+  end if;
 end
 $$;
 

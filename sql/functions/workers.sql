@@ -3,16 +3,21 @@
 
 -- works_for: whether the caller may take and finish jobs of a type: by a row of bellhop.worker_type for it or for a role of
 -- which it is a member, or because it schedules. Index: worker_type's primary key.
+-- In PL/pgSQL, whose sessions keep plans: a function in SQL that nothing can inline is planned at each call.
 -- Grant: worker scheduler
 create or replace function bellhop.works_for(type text) returns boolean
-language sql stable security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
-  select case when has_table_privilege(bellhop.caller(), 'bellhop.jobqueue'::regclass, 'update') then true
-              else exists (select from bellhop.worker_type w
-                            where w.type = works_for.type
-                              and (w.login = bellhop.caller()
-                                or (select pg_has_role(bellhop.caller(), r.oid, 'member') from pg_roles r where r.rolname = w.login))) end
+begin
+  if has_table_privilege(bellhop.caller(), 'bellhop.jobqueue', 'update') then
+    return true;
+  end if;
+  return exists (select from bellhop.worker_type w
+                  where w.type = works_for.type
+                    and (w.login = bellhop.caller()
+                      or (select pg_has_role(bellhop.caller(), r.oid, 'member') from pg_roles r where r.rolname = w.login)));
+end
 $$;
 
 -- refuse_worker: raises an error if the caller may not have jobs of the type.

@@ -284,17 +284,17 @@ select bellhop.retention_goes_on($1, $2, $3)
 select bellhop.save_step($1, $2, $3, $4::jsonb)
 
 -- name: save_steps
--- Keeps what several runs have done, and gives the places of those that are kept, from 1: $1 jobs, $2 fences, $3 names of
--- steps, $4 outputs. Guard: bellhop.own_run; a run that was replaced, and a job that another transaction has locked, is
--- passed over, so that no run fails or waits because of another. Index: the primary keys.
+--- Keeps what several runs have done, and gives the places of those that are kept, from 1: $1 jobs, $2 fences, $3 names of
+--- steps, $4 outputs. Guard: the fence; a run that was replaced, a step that is refused, and a job that another
+--- transaction has locked are passed over, so that no run fails or waits because of another. Index: the primary keys.
 with free as materialized (
-  select u.* from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) with ordinality as u (job, fence, name, output, n)
+  select array_agg(u.job) as jobs, array_agg(u.name) as names, array_agg(u.output) as outputs, array_agg(u.n::integer) as n
+    from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) with ordinality as u (job, fence, name, output, n)
    cross join lateral (select from bellhop.jobqueue q
-                        where q.id = u.job and q.fence = u.fence and q.state in ('running', 'assigned') for no key update skip locked) l
-), kept as materialized (
-  select f.n, bellhop.save_step(f.job, f.fence, f.name, f.output::jsonb) as void from free f
+                        where q.id = u.job and q.fence = u.fence and q.state in ('running', 'assigned') and q.msq is null
+                          for no key update skip locked) l
 )
-select k.n::integer from kept k
+select f.n[k] from free f, bellhop.keep_steps(f.jobs, f.names, f.outputs::jsonb[]) k
 
 -- name: sensors_begin
 -- Whether this instance, $1, starts workflows, and whether some have to be given to others first. Index:

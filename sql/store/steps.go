@@ -33,10 +33,10 @@ type keptStep struct {
 	done chan error
 }
 
-// stepLanes is how many transactions keep steps at once; others wait. A transaction keeps so many steps at most, and
-// outputs of so many bytes.
+// stepLanes is how many transactions keep steps at once; others wait. Two keep more than four do, since more steps share
+// each. A transaction keeps so many steps at most, and outputs of so many bytes.
 const (
-	stepLanes     = 4
+	stepLanes     = 2
 	stepsAtOnce   = 128
 	outputsAtOnce = 1 << 20
 )
@@ -143,28 +143,23 @@ func (s *Steps) next() (list []*keptStep) {
 	return list
 }
 
-// keepAll keeps steps in one transaction. If one of them is refused, or its job is locked, each is kept alone: so none
-// fails, or waits, because of another.
+// keepAll keeps steps in one transaction. A step that is refused, or whose job is locked, is kept alone after that, and
+// waits for a lock for a moment only: none fails because of another, nor waits for it.
 func keepAll(ctx context.Context, lane *connection, list []*keptStep) {
-	if len(list) > 1 {
-		kept, err := keepTogether(ctx, lane, list)
-		if err != nil && transient(err) {
-			for _, k := range list {
-				k.done <- err
-			}
-			return
+	kept, err := keepTogether(ctx, lane, list)
+	away := err != nil && transient(err)
+	var alone []*keptStep
+	for n, k := range list {
+		switch {
+		case away:
+			k.done <- err
+		case kept[n+1]:
+			k.done <- nil
+		default:
+			alone = append(alone, k)
 		}
-		var rest []*keptStep
-		for n, k := range list {
-			if kept[n+1] {
-				k.done <- nil
-			} else {
-				rest = append(rest, k)
-			}
-		}
-		list = rest
 	}
-	for _, k := range list {
+	for _, k := range alone {
 		k.done <- keepOne(ctx, lane, k.of, k.step)
 	}
 }

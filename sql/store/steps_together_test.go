@@ -22,16 +22,21 @@ func TestSteps_ManyShareTransactions(t *testing.T) {
 		e.insert("type", "'cat'")
 	}
 	jobs := e.claim(demand(many))
-	locked, stale := jobs[0].Claim, jobs[1].Claim
+	const held = stepLanes + 2
+	locked, stale := jobs[:held], jobs[held].Claim
 	stale.Fence--
 	holder := e.second()
 	tx, err := holder.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = tx.Exec(t.Context(), "select from bellhop.jobqueue where id = $1 for update", int64(locked.Job))
-	if err != nil {
-		t.Fatal(err)
+	isLocked := map[scheduler.JobID]bool{}
+	for _, j := range locked {
+		isLocked[j.Claim.Job] = true
+		_, err = tx.Exec(t.Context(), "select from bellhop.jobqueue where id = $1 for update", int64(j.Claim.Job))
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	type end struct {
 		of  scheduler.JobID
@@ -40,35 +45,37 @@ func TestSteps_ManyShareTransactions(t *testing.T) {
 	ends := make(chan end, many)
 	for n, j := range jobs {
 		of := j.Claim
-		if n == 1 {
+		if n == held {
 			of = stale
 		}
 		go func() {
 			ends <- end{of.Job, steps.Save(t.Context(), of, scheduler.SavedStep{Name: "a", Output: []byte(fmt.Sprint(n))})}
 		}()
 	}
-	for range many - 1 {
+	for range many - held {
 		select {
 		case got := <-ends:
 			var refused *scheduler.StepRefused
 			over := errors.As(got.err, &refused) && strings.Contains(refused.Why, "does not run under fence")
-			if got.of == locked.Job || over != (got.of == stale.Job) || !over && got.err != nil {
+			if isLocked[got.of] || over != (got.of == stale.Job) || !over && got.err != nil {
 				t.Errorf("the step of job %d ended with %v", got.of, got.err)
 			}
 		case <-time.After(time.Minute):
-			t.Fatal("steps wait for that of a locked job")
+			t.Fatal("steps wait for those of locked jobs")
 		}
 	}
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := <-ends; got.of != locked.Job || got.err != nil {
-		t.Errorf("the step of the locked job ended with %v", got)
+	for range held {
+		if got := <-ends; !isLocked[got.of] || got.err != nil {
+			t.Errorf("the step of a locked job ended with %v", got)
+		}
 	}
 	if got := e.one("select count(*) from bellhop.saved_step"); got != fmt.Sprint(many-1) {
 		t.Errorf("%s steps are kept", got)
 	}
-	// Four lanes take at most one each before the others have come.
+	// Each lane takes at most one before the others have come.
 	if got := e.one("select count(distinct xmin::text) <= $1::int / 2 from bellhop.saved_step", many); got != "true" {
 		t.Errorf("they were kept by %s transactions", e.one("select count(distinct xmin::text) from bellhop.saved_step"))
 	}
@@ -77,5 +84,35 @@ func TestSteps_ManyShareTransactions(t *testing.T) {
 	err = steps.Save(gone, jobs[2].Claim, scheduler.SavedStep{Name: "b"})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("for a caller that is gone: %v", err)
+	}
+}
+
+// Law: a call that keeps several steps has the bounds of calls for each: what does not fit is passed over, with the rest
+// kept, and a name that is told twice is kept once.
+func TestSteps_ACallForSeveralHasTheBoundsOfEach(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	for _, c := range []struct{ name, names, outputs, want string }{
+		{"of one job", `'{a,b}'`, `'{1,2}'`, "1 2"},
+		{"a name twice", `'{a,b,a}'`, `'{1,2,3}'`, "1 2"},
+		{"a name that cannot be", `'{a,sleep.1,NULL,b}'`, `'{1,2,3,4}'`, "1 4"},
+		{"no output", `'{a}'`, `'{NULL}'`, "1"},
+		{"an output that is too long", `'{a,b}'`, `array[to_jsonb(repeat('x', 1048576)), '1']`, "2"},
+		{"too many", `(select array_agg('s' || n) from generate_series(1, 1002) n)`,
+			`(select array_agg('1'::jsonb) from generate_series(1, 1002))`, "1000 of them"},
+		{"too much", `(select array_agg('s' || n) from generate_series(1, 18) n)`,
+			`(select array_agg(to_jsonb(repeat('x', 1000000))) from generate_series(1, 18))`, "16 of them"},
+	} {
+		id := e.insert("type", "'cat'")
+		got := e.one(`with kept as (select k from bellhop.keep_steps(
+				(select array_agg($1::bigint) from unnest(`+c.names+`::text[])), `+c.names+`::text[], `+c.outputs+`::jsonb[]) k)
+			select case when count(*) > 10 then count(*) || ' of them' else string_agg(k::text, ' ' order by k) end from kept`, id)
+		if got != c.want {
+			t.Errorf("%s: kept %s, want %s", c.name, got, c.want)
+		}
+		e.want(id, "stepped::text", "true")
+	}
+	if got := e.one("select output::text from bellhop.saved_step order by job offset 2 limit 1"); got != "1" {
+		t.Errorf("a name that is told twice is kept as %s", got)
 	}
 }
