@@ -33,8 +33,8 @@ type keptStep struct {
 	done chan error
 }
 
-// stepLanes is how many transactions keep steps at once; others wait. Two keep more than four do, since more steps share
-// each. A transaction keeps so many steps at most, and outputs of so many bytes.
+// stepLanes is how many transactions keep steps at once; others wait. Two keep more than four do, since more steps
+// share each. A transaction keeps so many steps at most, and outputs of so many bytes.
 const (
 	stepLanes     = 2
 	stepsAtOnce   = 128
