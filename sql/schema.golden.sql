@@ -2137,7 +2137,7 @@ CREATE OR REPLACE FUNCTION bellhop.make_children(j bellhop.jobqueue, children js
 
 CREATE OR REPLACE FUNCTION bellhop.make_due(OUT n integer, OUT next_ms bigint)
  RETURNS record
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.make_run(w bellhop.workflow, event text, slot timestamp with time zone, who text, given jsonb, room integer, chosen text[] DEFAULT NULL::text[])
@@ -3267,7 +3267,7 @@ CREATE OR REPLACE FUNCTION bellhop.watch_table(called text, old jsonb, new jsonb
 
 CREATE OR REPLACE FUNCTION bellhop.watched(instance bigint)
  RETURNS bigint
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 

@@ -45,8 +45,8 @@ func NewMaintenance(h MaintenancePorts) *maintenance {
 // Messages of maintenance to itself.
 type (
 	roundOver struct {
-		n       int
-		next    time.Duration
+		next    time.Time // when the clock has something to do again
+		timed   bool      // there is such a time
 		err     error
 		control scheduler.ControlState
 		took    time.Duration // to know that
@@ -142,7 +142,11 @@ func (m *maintenance) round(c actor.Context) {
 	over := &roundOver{}
 	m.reserving.Begun() // a round sees to ages, too
 	go func() {
-		over.n, over.next, over.err = h.Queue.Due(ctx)
+		n, in, err := h.Queue.Due(ctx)
+		over.next, over.timed, over.err = time.Now().Add(in), in >= 0, err
+		if err == nil || n > 0 { // what is due does not wait for commands
+			h.Tell(message.RoleDispatcher, &intake.Promoted{Some: n > 0})
+		}
 		if over.err == nil { // when what the clock says is done: commands may wait for it too
 			began := time.Now()
 			over.control, over.err = h.Queue.RunCommands(ctx, h.ID())
@@ -157,9 +161,6 @@ func (m *maintenance) round(c actor.Context) {
 
 func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 	m.busy = false
-	if over.err == nil || over.n > 0 {
-		m.Tell(message.RoleDispatcher, &intake.Promoted{Some: over.n > 0})
-	}
 	if over.err != nil {
 		return // the next scan tries again; what broke is told by the claim
 	}
@@ -180,9 +181,9 @@ func (m *maintenance) onRoundOver(c actor.Context, over *roundOver) {
 		m.round(c)
 		return
 	}
-	if over.next >= 0 {
+	if over.timed {
 		self := c.Self()
-		m.timer = m.Later(self, min(over.next+time.Millisecond, time.Hour), &message.DueNow{})
+		m.timer = m.Later(self, min(time.Until(over.next)+time.Millisecond, time.Hour), &message.DueNow{})
 	}
 }
 

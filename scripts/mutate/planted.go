@@ -139,8 +139,8 @@ var plantedQueue = []planted{
 	{
 		name: "a scheduled job starts before its time",
 		cuts: []cut{
-			{"where d.state = 'scheduled' and not d.held and d.run_at <= (select t.at from t)\n            order by d.run_at limit 1000 for update",
-				"where d.state = 'scheduled' and not d.held and d.run_at <= (select t.at from t) + interval '1 h'\n            order by d.run_at limit 1000 for update"},
+			{"where d.state = 'scheduled' and not d.held and d.run_at <= (select t.at from t)\n              order by d.run_at limit 1000 for update",
+				"where d.state = 'scheduled' and not d.held and d.run_at <= (select t.at from t) + interval '1 h'\n              order by d.run_at limit 1000 for update"},
 			{"where j.state = 'ready' and not j.held and j.unmet is null and j.locks is null and j.share is null\n     and (j.run_at is null or j.run_at <= clock_timestamp())",
 				"where j.state = 'ready' and not j.held and j.unmet is null and j.locks is null and j.share is null"},
 		},
@@ -148,8 +148,8 @@ var plantedQueue = []planted{
 	},
 	{
 		name: "a scheduled job never starts",
-		cuts: []cut{{"where d.state = 'scheduled' and not d.held and d.run_at <= (select t.at from t)\n            order by d.run_at limit 1000 for update",
-			"where d.state = 'scheduled' and not d.held and d.run_at <= (select t.at from t) - interval '1 h'\n            order by d.run_at limit 1000 for update"}},
+		cuts: []cut{{"where d.state = 'scheduled' and not d.held and d.run_at <= (select t.at from t)\n              order by d.run_at limit 1000 for update",
+			"where d.state = 'scheduled' and not d.held and d.run_at <= (select t.at from t) - interval '1 h'\n              order by d.run_at limit 1000 for update"}},
 		harm: "reload", shows: "ends",
 	},
 	{

@@ -18,12 +18,14 @@ $$;
 -- events that it has recorded under another id are not its own. NULL: it has no sensors. Index: sensor_watched.
 -- Grant: scheduler
 create or replace function bellhop.watched(instance bigint) returns bigint
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
-  select bit_xor(hashtextextended(w.name || ' ' || w.instance, w.version))
-    from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
-   where s.kind in ('notify', 'file', 'kafka') and w.active and w.instance = watched.instance
+begin
+  return (select bit_xor(hashtextextended(w.name || ' ' || w.instance, w.version))
+            from bellhop.sensor s join bellhop.workflow w on w.name = s.workflow
+           where s.kind in ('notify', 'file', 'kafka') and w.active and w.instance = watched.instance);
+end
 $$;
 
 -- An older one, which knew of no place.
