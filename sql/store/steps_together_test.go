@@ -87,8 +87,8 @@ func TestSteps_ManyShareTransactions(t *testing.T) {
 	}
 }
 
-// Law: a call that keeps several steps has the bounds of calls for each: what does not fit is passed over, with the rest
-// kept, and a name that is told twice is kept once.
+// Law: a call that keeps several steps has the bounds of calls for each: what does not fit is passed over, and the rest
+// is kept. A name that is told twice is kept once.
 func TestSteps_ACallForSeveralHasTheBoundsOfEach(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
