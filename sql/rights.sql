@@ -267,6 +267,7 @@ grant EXECUTE on function bellhop.edit_version to bellhop_operator;
 grant EXECUTE on function bellhop.edit_version to bellhop_reader;
 grant EXECUTE on function bellhop.edit_version to bellhop_scheduler;
 grant EXECUTE on function bellhop.edit_version to bellhop_submitter;
+grant EXECUTE on function bellhop.edited_template to bellhop_scheduler;
 grant EXECUTE on function bellhop.emit to bellhop_scheduler;
 grant EXECUTE on function bellhop.emit to bellhop_submitter;
 grant EXECUTE on function bellhop.end_run to bellhop_scheduler;

@@ -1574,6 +1574,12 @@ CREATE OR REPLACE FUNCTION bellhop.edit_version(id bigint)
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.edited_template(j bellhop.jobqueue, args text, vars jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.emit(event text, payload jsonb DEFAULT NULL::jsonb)
  RETURNS boolean
  LANGUAGE plpgsql

@@ -86,6 +86,7 @@ begin
          run_at        = case when edit_job.run_at is null then j.run_at when at > clock_timestamp() then at end,
          msq           = coalesce(edit_job.msq, j.msq),
          vars          = coalesce(edit_job.vars, j.vars),
+         template      = bellhop.edited_template(j, edit_job.args, edit_job.vars),
          behind        = null, -- its agent's locks, and filters, are asked again
          run_on        = case when edit_job.run_on is null then j.run_on else nullif(edit_job.run_on, '') end,
          on_failure    = coalesce(edit_job.on_failure, j.on_failure),

@@ -74,3 +74,38 @@ begin
   end if;
 end
 $$;
+
+-- edited_template: the template of a job whose args or vars were edited, so that what is filled in later does not undo the
+-- edit. While the job is blocked, an edited text may take results of steps that the job needs, as its definition may.
+-- After that it is taken as it is. NULL: the job takes no results. Index: dependency's primary key.
+-- Grant: scheduler
+create or replace function bellhop.edited_template(j bellhop.jobqueue, args text, vars jsonb) returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, bellhop, pg_temp
+as $f$
+declare
+  edited jsonb := jsonb_strip_nulls(jsonb_build_object('args', edited_template.args, 'vars', edited_template.vars));
+  other  text;
+begin
+  if j.template is null or edited = '{}' then
+    return j.template;
+  elsif j.state <> 'blocked' then
+    edited := jsonb_strip_nulls(jsonb_build_object('args', replace(edited_template.args, '${', '$${'),
+      'vars', (select jsonb_object_agg(v.key, replace(v.value, '${', '$${')) from jsonb_each_text(edited_template.vars) v)));
+  else
+    with recursive need (job) as (
+      select d.needs from bellhop.dependency d where d.job = j.id
+      union
+      select d.needs from need n join bellhop.dependency d on d.job = n.job
+    )
+    select r.step into other from bellhop.results_of_step(edited) r
+     where not exists (select from need n join bellhop.jobqueue o on o.id = n.job where o.run = j.run and o.step = r.step)
+     order by 1 limit 1;
+    if other is not null then
+      raise invalid_parameter_value using message = format('job %s does not need step %s, and so cannot take its result', j.id, other),
+        hint = 'It takes results of steps that it needs. A text that is to have ${ in it has $${ there.';
+    end if;
+  end if;
+  return j.template || edited;
+end
+$f$;

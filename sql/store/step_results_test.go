@@ -105,6 +105,55 @@ func TestStepResults_OfAStepThatIsTriedAgain(t *testing.T) {
 	}
 }
 
+// What is edited is not undone by what is filled in later: neither when the step becomes ready, nor when it is tried
+// again.
+func TestStepResults_DoNotUndoAnEdit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, edit, ready, again string }{
+		{"plain args", `args => 'x'`, `x {"N": "7"}`, `x {"N": "8"}`},
+		{"args that take a result", `args => 'now ${steps.a.result}'`, `now 7 {"N": "7"}`, `now 8 {"N": "8"}`},
+		{"args that only look so", `args => '$${steps.a.result}'`, `${steps.a.result} {"N": "7"}`, `${steps.a.result} {"N": "8"}`},
+		{"vars", `vars => '{"N": "1"}'`, `7 {"N": "1"}`, `8 {"N": "1"}`},
+		{"nothing of it", `max_attempts => 3`, `7 {"N": "7"}`, `8 {"N": "8"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := openEnv(t)
+			e.apply("w", "null", `[{"name":"a","type":"cat"},{"name":"b","type":"cat","after":["a"],"args":"${steps.a.result}","vars":{"N":"${steps.a.result}"}}]`)
+			e.exec(`select bellhop.workflow_run('w')`)
+			e.exec("select bellhop.edit(" + e.step("b", "id::text") + ", " + c.edit + ")")
+			e.gives("a", "7")
+			if got := e.step("b", "state || ' ' || args || ' ' || vars"); got != "ready "+c.ready {
+				t.Errorf("it is %s, want %s", got, c.ready)
+			}
+			e.byStep(scheduler.Failed, "1.b")
+			e.exec(`update bellhop.jobqueue set result = '8' where step = 'a'`)
+			e.exec("select bellhop.retry(" + e.step("b", "id::text") + ")")
+			if got := e.step("b", "args || ' ' || vars"); got != c.again {
+				t.Errorf("when it is tried again it is %s, want %s", got, c.again)
+			}
+		})
+	}
+}
+
+// A step that is ready has its results: what is edited then is text, whatever it looks like.
+func TestStepResults_AnEditOfAReadyStepIsText(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", `[{"name":"a","type":"cat"},{"name":"b","type":"cat","after":["a"],"args":"${steps.a.result}"}]`)
+	e.exec(`select bellhop.workflow_run('w')`)
+	id := e.step("b", "id::text")
+	if got := e.fails("select bellhop.edit(" + id + ", args => '${steps.b.result}')"); !strings.Contains(got, "does not need step b") {
+		t.Error(got)
+	}
+	e.gives("a", "7")
+	e.exec("select bellhop.edit(" + id + ", args => '$${x} ${steps.a.result}', hold => true)")
+	e.exec("select bellhop.edit(" + id + ", hold => false)")
+	if got := e.step("b", "state || ' ' || args"); got != "ready $${x} ${steps.a.result}" {
+		t.Errorf("it is %s", got)
+	}
+}
+
 // A run of some steps needs those whose results they take.
 func TestStepResults_OfStepsThatARunLeavesOut(t *testing.T) {
 	t.Parallel()
