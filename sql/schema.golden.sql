@@ -1864,7 +1864,7 @@ CREATE OR REPLACE FUNCTION bellhop.happened(called text, event text, given jsonb
 
 CREATE OR REPLACE FUNCTION bellhop.has_shares(type text)
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 

@@ -5,11 +5,13 @@
 -- has_shares: whether keys of a type are in the line, or have come. Indexes: share_line's primary key; share_arrival_key.
 -- Grant: scheduler
 create or replace function bellhop.has_shares(type text) returns boolean
-language sql stable
+language plpgsql stable
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
-  select exists (select from bellhop.share_line l where l.type = has_shares.type)
-      or exists (select from bellhop.share_arrival a where a.type = has_shares.type)
+begin
+  return exists (select from bellhop.share_line l where l.type = has_shares.type)
+      or exists (select from bellhop.share_arrival a where a.type = has_shares.type);
+end
 $$;
 
 -- tell_shares: the ordinary claims leave a type to claim_shared while a job of it with a share is ready: they look for
