@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -25,7 +26,8 @@ func TestDev_LeadsToAFirstJob(t *testing.T) {
 	dev := exec.CommandContext(ctx, binary, "dev", "--listen", "127.0.0.1:0")
 	dev.Cancel = func() error { return dev.Process.Signal(syscall.SIGTERM) } // so that its server goes, too
 	dev.WaitDelay = patience
-	dev.Stderr = os.Stderr
+	var log bytes.Buffer
+	dev.Stderr = &log
 	out, err := dev.StdoutPipe()
 	if err == nil {
 		err = dev.Start()
@@ -54,7 +56,10 @@ func TestDev_LeadsToAFirstJob(t *testing.T) {
 	for lines.Scan() { // to its end: it waits for a reader
 	}
 	if err := dev.Wait(); err != nil {
-		t.Errorf("dev ended with %v", err)
+		t.Errorf("dev ended with %v\n%s", err, log.String())
+	}
+	if strings.Contains(log.String(), "stale owner") { // it gives its examples' items back itself
+		t.Errorf("dev takes its own end for another instance's work:\n%s", log.String())
 	}
 	t.Logf("ended %.2f s after Ctrl-C", time.Since(told).Seconds())
 }

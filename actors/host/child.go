@@ -305,7 +305,7 @@ func (k *child) onWoke(c actor.Context, now time.Time) {
 	}
 }
 
-// onDrop stops work on claims that now belong to another owner.
+// onDrop stops work on claims that now belong to another owner, or end here.
 func (k *child) onDrop(c actor.Context, m *message.Drop, now time.Time) {
 	for i, l := range k.fsm.Lines {
 		for _, claim := range m.Claims {
@@ -315,12 +315,21 @@ func (k *child) onDrop(c actor.Context, m *message.Drop, now time.Time) {
 			if i >= max(1, k.fsm.InHand) {
 				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventRecall}, now)
 			} else {
-				k.inst.Log.Warn("stale owner: stopping a child whose job is not ours any more", tree.Traced(l.Trace, "child", k.name, "job", claim.Job, "fence", claim.Fence)...)
+				k.sayDropped(m, l.Trace, claim)
 				k.step(c, scheduler.ChildEvent{Kind: scheduler.EventKill, Stop: scheduler.StopStale}, now)
 			}
 			return
 		}
 	}
+}
+
+func (k *child) sayDropped(m *message.Drop, trace string, claim scheduler.Claim) {
+	about := tree.Traced(trace, "child", k.name, "job", claim.Job, "fence", claim.Fence)
+	if m.Ends != "" {
+		k.inst.Log.Info("stopping a child: its job ends here", append(about, "because", m.Ends)...)
+		return
+	}
+	k.inst.Log.Warn("stale owner: stopping a child whose job is not ours any more", about...)
 }
 
 // onReport says what is held here. Lines given back were reported by the host, if it knew of them when it answered:

@@ -76,8 +76,12 @@ type (
 		Items    []scheduler.Claim // of MSQ jobs, of which it holds items
 		Children []string          // a host's: which others will report
 	}
-	// Drop: these claims are not ours any more; stop whatever runs for them. To hosts, on to children.
-	Drop struct{ Claims []scheduler.Claim }
+	// Drop: stop whatever runs for these claims. They are not ours any more, or end here because of what Ends tells. To
+	// hosts, on to children.
+	Drop struct {
+		Claims []scheduler.Claim
+		Ends   string
+	}
 	// CancelJob: kill what runs for it. To hosts, on to children, and to the msq.
 	CancelJob struct {
 		Claim scheduler.Claim

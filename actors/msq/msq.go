@@ -265,7 +265,7 @@ func (q *msq) end(e *ending) {
 		q.closeRows()
 	}
 	if e.outcome == scheduler.OutcomeLost {
-		q.Tell(message.RoleHosts, &message.Drop{Claims: []scheduler.Claim{q.job.Claim}})
+		q.Tell(message.RoleHosts, &message.Drop{Claims: []scheduler.Claim{q.job.Claim}, Ends: e.why})
 	}
 }
 

@@ -100,7 +100,7 @@ func (s *msqs) onDeath(c actor.Context, who *actor.PID) {
 		}
 		delete(s.jobs, id)
 		// Its items have no owner: they are stopped before the query runs again.
-		s.ports.Tell(message.RoleHosts, &message.Drop{Claims: []scheduler.Claim{job.Claim}})
+		s.ports.Tell(message.RoleHosts, &message.Drop{Claims: []scheduler.Claim{job.Claim}, Ends: "its query begins again"})
 		s.clearing[job.Claim] = &clearing{job: job}
 		s.ask(c, job.Claim)
 		s.ports.Tell(message.RoleDispatcher, &message.MSQEnded{Claim: job.Claim})
