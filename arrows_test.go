@@ -135,6 +135,7 @@ var arrows = []arrow{
 	{"examples", nil, "an app needs nothing but SQL: it takes nothing of this house"},
 	{"examples/order/client", []string{"client"}, "the same with the client, which is there for apps"},
 	{"examples/everyday", []string{"client"}, "what an app does every day, in under 40 lines"},
+	{"examples/parcel/river", []string{"client", "client/agent", "client/worker"}, "an order in the way of River"},
 	{"examples/order/agent", []string{"client/agent"}, "and its agent, with what is there for agents"},
 	{"simulation", nil, "tests only: whole instances on a model of the database, in virtual time"},
 	{"scripts", nil, "tools of the makefile"},
