@@ -43,7 +43,7 @@ type process struct {
 
 // yardstick is what such a process is told.
 type yardstick struct {
-	Kind  string // reference, river, handlers, listener
+	Kind  string // reference, river, handlers, takers, listener
 	Best  bool   // river
 	URL   string
 	Agent string // the program that does the work
@@ -114,6 +114,8 @@ func beYardstick(told string) error {
 		stop, err = startRiver(ctx, y)
 	case "handlers":
 		stop, err = startHandlers(ctx, y)
+	case "takers":
+		stop, err = startTakers(ctx, y)
 	case "listener":
 		stop, err = startListener(ctx, y)
 	default:

@@ -32,6 +32,7 @@ var goals = []goal{
 	{measure: drainInside, base: "River best", atLeast: 2.5},
 	{measure: pickUpInside, base: "River best", atMost: 0.5},
 	{measure: stepsKept, atLeast: 8000},
+	{measure: takeDrain, base: "handlers inside", atLeast: 0.8},
 	{measure: commitsAStep, atMost: 1.05}, // outcomes and heartbeats among them
 	{measure: sleepStatements, base: noneAsleep, atMost: 1.1},
 	{measure: sleepCPU, base: noneAsleep, atMost: 1.2},

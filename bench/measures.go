@@ -31,6 +31,7 @@ var measures = []measure{
 	{"handlers", "handlers inside an app, beside River's and beside agents behind pipes", 1, 5, measureHandlers},
 	{"steps", "steps that handlers inside an app keep, beside an UPDATE and its commit", 1, 5, measureSteps},
 	{"sleepers", "jobs that sleep or await an event: what they cost, how late they wake", 1, 1, measureSleepers},
+	{"take", "workers without an instance, beside handlers inside an app", 1, 5, measureTake},
 	{"traces", "the same with traces of 1 %, beside none, and beside no metrics either", 3, 11, measureTraces},
 	{"insert", "one insert per transaction while the scheduler is busy", 2, 5, measureInsert},
 	{"bulk", "COPY into the queue", 2, 7, measureBulk},

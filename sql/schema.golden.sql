@@ -1586,7 +1586,7 @@ CREATE OR REPLACE FUNCTION bellhop.emit(event text, payload jsonb DEFAULT NULL::
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.end_run(j bellhop.jobqueue, ends text, result jsonb, error text, pause interval)
+CREATE OR REPLACE FUNCTION bellhop.end_badly(j bellhop.jobqueue, error text, pause interval)
  RETURNS text
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
@@ -1596,6 +1596,12 @@ CREATE OR REPLACE FUNCTION bellhop.end_told(run bigint, called text, state text,
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off';
+
+CREATE OR REPLACE FUNCTION bellhop.end_well(jobs bigint[], results jsonb[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan';
 
 CREATE OR REPLACE FUNCTION bellhop.ended(ids bigint[], told boolean DEFAULT false)
  RETURNS integer
@@ -1817,6 +1823,13 @@ CREATE OR REPLACE FUNCTION bellhop.finish(job bigint, fence bigint, result jsonb
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.finish_all(jobs bigint[], fences bigint[], results jsonb[] DEFAULT NULL::jsonb[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan';
 
 CREATE OR REPLACE FUNCTION bellhop.finish_item(job bigint, fence bigint, item text)
  RETURNS boolean
@@ -2545,6 +2558,12 @@ CREATE OR REPLACE FUNCTION bellhop.refuse_rest(j bellhop.jobqueue, pause interva
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.refuse_result(job bigint, result jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.refuse_rings(called text, source text)
  RETURNS void

@@ -17,7 +17,7 @@ begin
   elsif lacks_key.key !~ '^[A-Za-z0-9._-]{1,64}$' or lacks_key.key is null then
     raise invalid_parameter_value using message = 'a key has a name of 1 to 64 letters, digits, dots, - and _';
   elsif j.cancel_requested then
-    perform bellhop.end_run(j, 'failed', null, 'it was cancelled', null);
+    perform bellhop.end_badly(j, 'it was cancelled', null);
     return null;
   end if;
   at := clock_timestamp() + greatest(interval '10 s', least(interval '10 min', clock_timestamp() - j.created_at));

@@ -294,7 +294,7 @@ begin
     if fault is null then
       perform bellhop.rest(j, coalesce(clock_timestamp() + o.pause, 'infinity'), o.event, o.keep);
     else
-      perform bellhop.end_run(j, 'failed', null, fault, interval '-1 s');
+      perform bellhop.end_badly(j, fault, interval '-1 s');
     end if;
     return next o.id;
   end loop;

@@ -73,6 +73,20 @@ begin
 end
 $$;
 
+-- refuse_result: raises an error if a job cannot have this result.
+-- Grant: scheduler
+create or replace function bellhop.refuse_result(job bigint, result jsonb) returns void
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if octet_length(refuse_result.result::text) > 1048576 then
+    raise program_limit_exceeded using message = format('the result of job %s has %s bytes, and may have 1048576', refuse_result.job, octet_length(refuse_result.result::text)),
+      hint = 'Store it in a table of your own, and return its key.';
+  end if;
+end
+$$;
+
 -- finish: the job has succeeded, if this transaction commits. A run that was replaced raises BH004, and nothing of the
 -- transaction stays. The agent may say OK afterwards: that is confirmed, and changes nothing. Index: the primary key.
 -- Grant: worker scheduler
@@ -83,11 +97,39 @@ as $$
 declare
   j bellhop.jobqueue := bellhop.own_run(finish.job, finish.fence);
 begin
-  if octet_length(finish.result::text) > 1048576 then
-    raise program_limit_exceeded using message = format('the result of job %s has %s bytes, and may have 1048576', finish.job, octet_length(finish.result::text)),
-      hint = 'Store it in a table of your own, and return its key.';
+  perform bellhop.refuse_result(finish.job, finish.result);
+  perform bellhop.end_well(array[j.id], array[finish.result]);
+end
+$$;
+
+-- finish_all: these jobs have succeeded, if this transaction commits: as finish does for each, in less time. Results are
+-- in the order of the jobs; NULL: none has one. If one of the runs was replaced, BH004 is raised, and nothing of the
+-- transaction stays. Index: the primary key.
+-- Grant: worker scheduler
+create or replace function bellhop.finish_all(jobs bigint[], fences bigint[], results jsonb[] default null) returns void
+language plpgsql volatile security definer
+set search_path = pg_catalog, bellhop, pg_temp
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+  own   bigint;
+  types text[];
+begin
+  if coalesce(cardinality(jobs) not between 1 and 1000, true) or cardinality(fences) is distinct from cardinality(jobs)
+     or cardinality(results) <> cardinality(jobs) or (select count(distinct u.job) from unnest(jobs) as u (job)) <> cardinality(jobs) then
+    raise invalid_parameter_value using message = 'finish_all wants 1 to 1000 different jobs, a fence for each, and a result for each or none',
+      hint = $h$select bellhop.finish_all('{17,18}', '{1790000000001,1790000000002}', array['{"ok":true}', null]::jsonb[])$h$;
   end if;
-  perform bellhop.end_run(j, 'succeeded', finish.result, null, null);
+  select count(*) filter (where q.fence = u.fence and q.state in ('running', 'assigned') and q.msq is null), array_agg(distinct q.type)
+    into own, types
+    from (select x.job, x.fence from unnest(jobs, fences) as x (job, fence) order by 1) u -- in one order: two of them cannot wait for each other
+   cross join lateral (select j.type, j.fence, j.state, j.msq from bellhop.jobqueue j where j.id = u.job for no key update) q;
+  perform bellhop.refuse_worker(t) from unnest(types) t;
+  if own < cardinality(jobs) then
+    perform bellhop.own_run(u.job, u.fence) from unnest(jobs, fences) as u (job, fence); -- which says why
+  end if;
+  perform bellhop.refuse_result(u.job, u.result) from unnest(jobs, results) as u (job, result);
+  perform bellhop.end_well(jobs, results);
 end
 $$;
 
@@ -132,27 +174,53 @@ as $$
 declare
   j bellhop.jobqueue := bellhop.own_run(fail.job, fail.fence);
 begin
-  return bellhop.end_run(j, 'failed', null, left(fail.error, 10000), fail.retry);
+  return bellhop.end_badly(j, left(fail.error, 10000), fail.retry);
 end
 $$;
 
--- end_run: records how an attempt ended (succeeded or failed), as the instances do (../queries/settle.sql): the caller
--- has locked the row. A failure is tried again after `pause` (NULL: as the type says; negative: never). Returns the
--- job's state.
+-- end_well: records that attempts succeeded, as the instances do (../queries/settle.sql): the caller has locked the rows.
+-- results are those of the jobs, in their order; NULL: none. Indexes: the primary keys.
 -- Grant: scheduler
-create or replace function bellhop.end_run(j bellhop.jobqueue, ends text, result jsonb, error text, pause interval) returns text
+create or replace function bellhop.end_well(jobs bigint[], results jsonb[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+set plan_cache_mode = force_generic_plan -- else it is planned at each call
+as $$
+begin
+  with o as (
+    update bellhop.jobqueue q
+       set state = 'succeeded', ended_at = clock_timestamp(), started_at = coalesce(q.started_at, clock_timestamp()), exit_code = 0, error = null,
+           reason = null, lease_until = null, result = u.result, waiting_for = null
+      from unnest(jobs, results) as u (job, result)
+     where q.id = u.job
+    returning q.id, q.attempt, q.fence, q.instance, q.host, q.child, q.attempt_at, q.started_at, q.spawned_at
+  )
+  -- Kept also for an instance, which is still to hear how its agent ended (../queries/settled_already.sql).
+  insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, spawned_at, own)
+  select o.id, o.attempt, o.fence, o.host, o.child, coalesce(o.attempt_at, o.started_at), clock_timestamp(), 0, o.spawned_at, true
+    from o where o.attempt > 1 or o.instance <> 0
+      on conflict do nothing;
+  perform bellhop.ended(jobs);
+  perform pg_notify('bellhop_over', u.job::text) from unnest(jobs) as u (job);
+end
+$$;
+
+-- end_badly: records that an attempt failed, as the instances do (../queries/settle.sql): the caller has locked the row.
+-- The job is tried again after `pause` (NULL: as its type says; negative: never). Returns the job's state.
+-- Grant: scheduler
+create or replace function bellhop.end_badly(j bellhop.jobqueue, error text, pause interval) returns text
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
 declare
-  now_is  text := end_run.ends;
+  now_is  text := 'failed';
   allowed integer := j.max_attempts;
-  fault   text := end_run.error;
+  fault   text := end_badly.error;
 begin
-  if now_is = 'failed' and j.cancel_requested then
+  if j.cancel_requested then
     now_is := case when j.killed_by is null then 'cancelled' else 'failed' end;
     fault := coalesce('killed: by ' || j.killed_by, fault);
-  elsif now_is = 'failed' then
+  else
     if j.own_attempts is not true and allowed = 1 then
       allowed := coalesce((select max(a.attempts) from bellhop.agent a where a.type = j.type), 1);
     end if;
@@ -165,19 +233,14 @@ begin
      set state = now_is, ended_at = case when now_is <> 'scheduled' then clock_timestamp() end,
          started_at = coalesce(q.started_at, clock_timestamp()),
          run_at = case when now_is = 'scheduled' then clock_timestamp() + pause else q.run_at end,
-         exit_code = case when ends = 'succeeded' then 0 end, error = fault, reason = null, lease_until = null,
-         result = end_run.result,
+         exit_code = null, error = fault, reason = null, lease_until = null, result = null,
          progress = case when now_is <> 'scheduled' then q.progress end,
          progress_text = case when now_is <> 'scheduled' then q.progress_text end,
          waiting_for = case when now_is = 'scheduled' then 'retry_delay' end
    where q.id = j.id;
-  -- Kept also for an instance, which is still to hear how its agent ended (../queries/settled_already.sql).
-  if ends <> 'succeeded' or j.attempt > 1 or j.instance <> 0 then
-    insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, error, spawned_at, own)
-    values (j.id, j.attempt, j.fence, j.host, j.child, coalesce(j.attempt_at, j.started_at, clock_timestamp()), clock_timestamp(),
-            case when ends = 'succeeded' then 0 end, fault, j.spawned_at, true)
-    on conflict do nothing;
-  end if;
+  insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, error, spawned_at, own)
+  values (j.id, j.attempt, j.fence, j.host, j.child, coalesce(j.attempt_at, j.started_at, clock_timestamp()), clock_timestamp(), fault, j.spawned_at, true)
+  on conflict do nothing;
   if now_is = 'scheduled' then
     perform pg_notify('bellhop_due', '');
   else
@@ -187,6 +250,7 @@ begin
   return now_is;
 end
 $$;
+drop function if exists bellhop.end_run(bellhop.jobqueue, text, jsonb, text, interval); -- of earlier versions
 
 -- expire_leases: ends the runs of workers that have not renewed their leases, at most this many. Such a run is lost, and
 -- counts as no attempt; one that has passed its job's timeout has failed. Rows that another transaction has locked are
@@ -210,7 +274,7 @@ begin
   loop
     n := n + 1;
     if coalesce(j.attempt_at, j.started_at) + j.timeout <= clock_timestamp() then
-      perform bellhop.end_run(j, 'failed', null, format('timeout: it has run for longer than %s', j.timeout), null);
+      perform bellhop.end_badly(j, format('timeout: it has run for longer than %s', j.timeout), null);
       continue;
     end if;
     update bellhop.jobqueue q

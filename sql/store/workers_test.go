@@ -72,6 +72,62 @@ func sqlstate(err error) string {
 	return said.Code
 }
 
+// Law: finish_all is finish for each of its jobs, or for none.
+func TestWorker_FinishesSeveral(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	w := e.worker("worker_several", "mail", "sms")
+	after := e.insert("type, held", "'mail', true")
+	for _, typ := range []string{"mail", "sms", "mail"} {
+		id := e.insert("type", "'"+typ+"'")
+		e.exec("insert into bellhop.dependency (job, needs) values ($1, $2)", after, id)
+	}
+	r := e.take(w, 10, "mail", "sms")
+	all := [2][]int64{}
+	for _, x := range r {
+		all[0], all[1] = append(all[0], x.id), append(all[1], x.fence)
+	}
+	stale := []int64{all[1][0], all[1][1] - 1, all[1][2]}
+	long := []string{"1", `"` + strings.Repeat("x", 1<<20) + `"`, "2"}
+	for what, c := range map[string]struct {
+		jobs, fences []int64
+		results      []string
+		code         string
+	}{
+		"a run that was replaced": {all[0], stale, nil, "BH004"},
+		"no such job":             {[]int64{all[0][0], 1 << 60}, all[1][:2], nil, "BH004"},
+		"a job twice":             {[]int64{all[0][0], all[0][0]}, []int64{all[1][0], all[1][0]}, nil, "22023"},
+		"a fence that is missing": {all[0], all[1][:2], nil, "22023"},
+		"results of others":       {all[0], all[1], long[:2], "22023"},
+		"a result that is long":   {all[0], all[1], long, "54000"},
+		"none":                    {nil, nil, nil, "22023"},
+	} {
+		_, err := w.Exec(t.Context(), "select bellhop.finish_all($1, $2, $3::text[]::jsonb[])", c.jobs, c.fences, c.results)
+		if sqlstate(err) != c.code {
+			t.Errorf("%s: %v, want %s", what, err, c.code)
+		}
+	}
+	e.want(scheduler.JobID(all[0][0]), "state", "running")
+	results := []*string{nil, nil, nil}
+	text := `{"ok": 1}`
+	results[2] = &text
+	_, err := w.Exec(t.Context(), "select bellhop.finish_all($1, $2, $3::text[]::jsonb[])", all[0], all[1], results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := e.one("select string_agg(concat_ws(' ', state, exit_code, attempt, result, lease_until), ', ' order by id) from bellhop.jobqueue where not held")
+	if want := `succeeded 0 1, succeeded 0 1, succeeded 0 1 {"ok": 1}`; got != want {
+		t.Errorf("they are %s, want %s", got, want)
+	}
+	if got := e.one("select bool_and(met) from bellhop.dependency"); got != "true" {
+		t.Errorf("jobs that need them still wait")
+	}
+	_, err = w.Exec(t.Context(), "select bellhop.finish_all($1, $2)", all[0], all[1])
+	if sqlstate(err) != "BH004" {
+		t.Errorf("once more: %v", err)
+	}
+}
+
 func TestWorker_TakesInOrderAndFinishes(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
@@ -228,10 +284,11 @@ func TestWorker_HasItsOwnTypesOnly(t *testing.T) {
 	for what, text := range map[string]string{
 		"take":   "select bellhop.take('{sms,mail}')",
 		"finish": "select bellhop.finish(1, 1)",
+		"all":    "select bellhop.finish_all(array[j], array[f]) from (values (1, 1)) x (j, f)",
 		"fail":   "select bellhop.fail(1, 1, 'x')",
 		"renew":  "select bellhop.renew(1, 1)",
 		"grants": "insert into bellhop.worker_type values ('worker_other', 'mail')",
-		"reads":  "select bellhop.end_run(null, 'failed', null, null, null)",
+		"reads":  "select bellhop.end_badly(null, null, null)",
 		"writes": "update bellhop.jobqueue set state = 'ready'",
 		"claims": "select bellhop.claim_for_worker('{mail}', 1, '1 min')",
 	} {
