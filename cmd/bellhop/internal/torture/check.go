@@ -256,12 +256,18 @@ func (c *checker) exactly() {
 	}
 }
 
+// ran are the tokens of work that has ended.
+func (c *checker) ran() map[int64]bool {
+	tokens := map[int64]bool{}
+	for run := range c.finished {
+		tokens[run.token] = true
+	}
+	return tokens
+}
+
 // whole: each item of a query that succeeded ran under its fence, or an earlier one, and the counts are right.
 func (c *checker) whole() {
-	ran := map[int64]bool{}
-	for run := range c.finished {
-		ran[run.token] = true
-	}
+	ran := c.ran()
 	for _, r := range c.rows {
 		if r.batch == 0 || r.state != "succeeded" {
 			continue

@@ -170,6 +170,25 @@ func TestCheck_ALostEndExcusesWhatIsGone(t *testing.T) {
 	}
 }
 
+// A child job that has run may be gone with the newest commits, though its parent is there; one that never ran may not.
+func TestCheck_ALostEndExcusesAChildJobThatRan(t *testing.T) {
+	t.Parallel()
+	e := sound()
+	token := childToken(21, 0)
+	e.rows = slices.DeleteFunc(e.rows, func(r row) bool { return r.token == token })
+	if found := check(e); len(found) == 0 || found[0].what != exactly {
+		t.Errorf("nothing was lost: found %v", found)
+	}
+	e.lostTail = true
+	if found := check(e); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+	e.journal = slices.DeleteFunc(e.journal, func(l entry) bool { return l.token == token })
+	if found := check(e); len(found) == 0 || found[0].what != exactly {
+		t.Errorf("it never ran: found %v", found)
+	}
+}
+
 func TestTask_IsReadFromWords(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]task{
