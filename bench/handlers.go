@@ -20,8 +20,6 @@ type handlers struct {
 	inside process
 }
 
-func (h *handlers) name() string { return "bellhop" }
-
 func (h *handlers) start(ctx context.Context, url string, o options) error {
 	if err := h.b.migrate(ctx, h.b.binary, url); err != nil {
 		return err

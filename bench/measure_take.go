@@ -18,7 +18,7 @@ const (
 	takeDrain = "workers without an instance: drain of 50,000, take of 100 by 8 connections"
 )
 
-// taking is bellhop without an instance: an app that calls bellhop.take and bellhop.finish.
+// taking is bellhop without an instance: an app that calls bellhop.take and bellhop.finish_all.
 type taking struct{ handlers }
 
 func (k *taking) start(ctx context.Context, url string, o options) error {
@@ -84,14 +84,11 @@ func takeJobs(ctx context.Context, conn *pgx.Conn, desk *receipt.Desk) error {
 			}
 			continue
 		}
-		if _, err := conn.Exec(ctx, finishTaken, jobs, fences); err != nil {
+		if _, err := conn.Exec(ctx, "select bellhop.finish_all($1, $2)", jobs, fences); err != nil {
 			return err
 		}
 	}
 }
-
-// finishTaken ends jobs that were taken together.
-const finishTaken = "select bellhop.finish_all($1, $2)"
 
 func measureTake(ctx context.Context, b *bench, round int) error {
 	const n = 50_000
@@ -100,14 +97,6 @@ func measureTake(ctx context.Context, b *bench, round int) error {
 			return b.drainAndCost(ctx, round, takeDrain, c, options{Drain: true}, n)
 		}
 	}
-	app := &named{&handlers{bellhop: bellhop{b: b}}, "handlers inside"}
-	return inTurn(round, drain(&taking{handlers{bellhop: bellhop{b: b}}}), drain(app))
+	return inTurn(round, drain(&taking{handlers{bellhop: bellhop{b: b}}}),
+		drain(&handlers{bellhop: bellhop{b: b, label: "handlers inside"}}))
 }
-
-// named is a contender under another name.
-type named struct {
-	*handlers
-	label string
-}
-
-func (n *named) name() string { return n.label }

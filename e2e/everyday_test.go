@@ -22,20 +22,25 @@ var everyday = []app{
 		}
 		return []string{program}, ""
 	}},
-	{"Python", func(t *testing.T, _ string) ([]string, string) {
-		for _, python := range []string{"python3", "/usr/bin/python3"} {
-			if exec.Command(python, "-c", "import psycopg").Run() == nil {
-				return []string{python, example(t, "../everyday/app.py")}, ""
-			}
-		}
-		return nil, "apt-get install python3 python3-psycopg"
-	}},
+	{"Python", inPython("../everyday/app.py")},
 	{"Node", func(t *testing.T, _ string) ([]string, string) {
 		if cmd := exec.Command("node", "-e", "require('pg')"); withNodePath(cmd).Run() == nil {
 			return []string{"node", example(t, "../everyday/app.js")}, ""
 		}
 		return nil, "apt-get install nodejs node-pg"
 	}},
+}
+
+// inPython runs an example with the first Python that has psycopg.
+func inPython(file string) func(*testing.T, string) ([]string, string) {
+	return func(t *testing.T, _ string) ([]string, string) {
+		for _, python := range []string{"python3", "/usr/bin/python3"} {
+			if exec.Command(python, "-c", "import psycopg").Run() == nil {
+				return []string{python, example(t, file)}, ""
+			}
+		}
+		return nil, "apt-get install python3 python3-psycopg"
+	}
 }
 
 // TestEveryday_InUnderFortyLines: with the shipped rights of an app, each submits

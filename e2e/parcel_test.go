@@ -11,17 +11,6 @@ import (
 	"bellhop/pgdev/pgtest"
 )
 
-func parcelInPython(file string) func(*testing.T, string) ([]string, string) {
-	return func(t *testing.T, _ string) ([]string, string) {
-		for _, python := range []string{"python3", "/usr/bin/python3"} {
-			if exec.Command(python, "-c", "import psycopg").Run() == nil {
-				return []string{python, example(t, "../parcel/"+file)}, ""
-			}
-		}
-		return nil, "apt-get install python3 python3-psycopg"
-	}
-}
-
 // parcels are the programs of docs/orders.md.
 var parcels = []app{
 	{"River", func(t *testing.T, dir string) ([]string, string) {
@@ -32,8 +21,8 @@ var parcels = []app{
 		}
 		return []string{program}, ""
 	}},
-	{"Absurd", parcelInPython("absurd.py")},
-	{"Celery", parcelInPython("celery.py")},
+	{"Absurd", inPython("../parcel/absurd.py")},
+	{"Celery", inPython("../parcel/celery.py")},
 	{"bash", func(t *testing.T, _ string) ([]string, string) {
 		if _, err := exec.LookPath("psql"); err != nil {
 			return nil, "apt-get install postgresql-client"

@@ -279,14 +279,15 @@ select bellhop.retention_begin($1, $2 * interval '1 ms')
 select bellhop.retention_goes_on($1, $2, $3)
 
 -- name: save_step
--- Keeps what a run has done: $1 job, $2 fence, $3 the name of the step, $4 its output, JSON (NULL: null).
+-- Keeps what a run has done: $1 job, $2 fence, $3 the name of the step, $4 its output, JSON (NULL: null). It waits only
+-- 100 ms for a job that another transaction has locked: other steps need the session.
 -- Guard: bellhop.own_run. Index: the primary keys.
-select bellhop.save_step($1, $2, $3, $4::jsonb)
+select bellhop.save_step($1, $2, $3, $4::jsonb) from (select set_config('lock_timeout', '100ms', true) offset 0) t
 
 -- name: save_steps
---- Keeps what several runs have done, and gives the places of those that are kept, from 1: $1 jobs, $2 fences, $3 names of
---- steps, $4 outputs. Guard: the fence; a run that was replaced, a step that is refused, and a job that another
---- transaction has locked are passed over, so that no run fails or waits because of another. Index: the primary keys.
+-- Keeps what several runs have done, and gives the places of those that are kept, from 1: $1 jobs, $2 fences, $3 names of
+-- steps, $4 outputs. Guard: the fence; a run that was replaced, a step that is refused, and a job that another
+-- transaction has locked are passed over, so that no run fails or waits because of another. Index: the primary keys.
 with free as materialized (
   select array_agg(u.job) as jobs, array_agg(u.name) as names, array_agg(u.output) as outputs, array_agg(u.n::integer) as n
     from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) with ordinality as u (job, fence, name, output, n)

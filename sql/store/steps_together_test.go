@@ -87,6 +87,27 @@ func TestSteps_ManyShareTransactions(t *testing.T) {
 	}
 }
 
+// A step that is kept alone waits for a locked job only so long: other steps need the session. A wait of a second, as
+// of other statements, would hold them up.
+func TestSteps_ALockedJobIsWaitedForAMomentOnly(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.insert("type", "'cat'")
+	of := e.claim(demand(1))[0].Claim
+	tx, err := e.conn.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }() // it was only asked
+	if _, err := tx.Exec(t.Context(), saveStepSQL, int64(of.Job), int64(of.Fence), "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	var wait string
+	if err := tx.QueryRow(t.Context(), "show lock_timeout").Scan(&wait); err != nil || wait != "100ms" {
+		t.Errorf("it waits for %s (%v)", wait, err)
+	}
+}
+
 // Law: a call that keeps several steps has the bounds of calls for each: what does not fit is passed over, and the rest
 // is kept. A name that is told twice is kept once.
 func TestSteps_ACallForSeveralHasTheBoundsOfEach(t *testing.T) {
