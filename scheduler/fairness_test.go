@@ -230,39 +230,57 @@ func TestFairness_WeightsHoldAndSwitchesAreFew(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		h := newFairHost(rapid.IntRange(2, 8).Draw(t, "slots"))
-		var dearest, line time.Duration
 		for range rapid.IntRange(2, 6).Draw(t, "types") {
 			typ := drawFairType(t, rapid.IntRange(1, 5).Draw(t, "weight"))
 			typ.waits = flood
-			dearest, line = max(dearest, typ.start), max(line, typ.line)
 			h.add(typ)
 		}
-		quantum := Quantum(dearest, 20*time.Second)
-		var began []time.Duration
-		const settles, lasts = 60 * time.Second, 120 * time.Second
-		for h.now < settles+lasts {
-			if h.now == settles {
-				for _, name := range h.names {
-					began = append(began, h.types[name].served)
-				}
-			}
-			h.tick()
-		}
-		for i, a := range h.names {
-			for j, b := range h.names {
-				one, other := h.types[a], h.types[b]
-				had := (one.served - began[i]) / time.Duration(one.weight)
-				lag := (other.served-began[j])/time.Duration(other.weight) - had
-				if most := 4 * (quantum + time.Duration(h.slots)*(line+dearest+fairLook)); lag > most {
-					t.Fatalf("%s is %s behind %s, more than %s: %+v and %+v", a, lag, b, most, *one, *other)
-				}
-			}
-		}
-		most := len(h.names) + int(time.Duration(2*h.slots)*(h.now/quantum))
-		if h.moved > most {
-			t.Fatalf("%d children went in %s: more than %d", h.moved, h.now, most)
-		}
+		h.holds(t)
 	})
+}
+
+// Two types with a process for each line, in step with the looks: one has six slots at every look, the other none.
+func TestFairness_ATypeThatNoLookSeesAtWork(t *testing.T) {
+	t.Parallel()
+	h := newFairHost(8)
+	h.add(fairType{weight: 1, line: fairTick, start: fairTick, waits: flood})
+	h.add(fairType{weight: 3, line: fairTick, exec: true, waits: flood})
+	h.add(fairType{weight: 2, line: 2 * fairTick, exec: true, waits: flood})
+	h.holds(t)
+}
+
+// holds runs the host for three minutes, and fails where the last two do not follow the weights.
+func (h *fairHost) holds(t rapid.TB) {
+	t.Helper()
+	var dearest, line time.Duration
+	for _, typ := range h.types {
+		dearest, line = max(dearest, typ.start), max(line, typ.line)
+	}
+	quantum := Quantum(dearest, 20*time.Second)
+	var began []time.Duration
+	const settles, lasts = 60 * time.Second, 120 * time.Second
+	for h.now < settles+lasts {
+		if h.now == settles {
+			for _, name := range h.names {
+				began = append(began, h.types[name].served)
+			}
+		}
+		h.tick()
+	}
+	for i, a := range h.names {
+		for j, b := range h.names {
+			one, other := h.types[a], h.types[b]
+			had := (one.served - began[i]) / time.Duration(one.weight)
+			lag := (other.served-began[j])/time.Duration(other.weight) - had
+			if most := 4 * (quantum + time.Duration(h.slots)*(line+dearest+fairLook)); lag > most {
+				t.Fatalf("%s is %s behind %s, more than %s: %+v and %+v", a, lag, b, most, *one, *other)
+			}
+		}
+	}
+	most := len(h.names) + int(time.Duration(2*h.slots)*(h.now/quantum))
+	if h.moved > most {
+		t.Fatalf("%d children went in %s: more than %d", h.moved, h.now, most)
+	}
 }
 
 func TestFairness_WhatIsOwed(t *testing.T) {
