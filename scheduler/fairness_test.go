@@ -175,7 +175,8 @@ func (h *fairHost) someNeverRan(n int) bool {
 const flood = 1_000_000
 
 // The bound: whatever the others have waiting, a type that wakes, and has had no more than its share, starts its first
-// job once each slot has come to the end of its line, and a look and the start of a process are over.
+// job once each slot has come to the end of its line (a process that comes up: of its first one), and a look and the
+// start of a process are over.
 func TestFairness_ATypeThatWakesIsNext(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -184,7 +185,7 @@ func TestFairness_ATypeThatWakesIsNext(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "floods") {
 			typ := drawFairType(t, rapid.IntRange(1, 10).Draw(t, "weight"))
 			typ.waits = flood
-			longest = max(longest, typ.line, typ.start)
+			longest = max(longest, typ.start+typ.line)
 			h.add(typ)
 		}
 		woke := h.types[h.add(drawFairType(t, rapid.IntRange(1, 10).Draw(t, "weight")))]
@@ -199,7 +200,7 @@ func TestFairness_ATypeThatWakesIsNext(t *testing.T) {
 		for woke.starts == 0 {
 			h.tick()
 			if waited := h.now - began; waited > longest+woke.start+2*fairLook+2*fairTick {
-				t.Fatalf("it waits for %s; the longest line is %s, its start %s", waited, longest, woke.start)
+				t.Fatalf("it waits for %s; the longest start and line take %s, its own start %s", waited, longest, woke.start)
 			}
 		}
 	})
