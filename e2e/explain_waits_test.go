@@ -150,7 +150,7 @@ func TestExplain_WhileNobodyLooks(t *testing.T) {
 	tells := func(bounds string) { e.sql("update bellhop.host set bounds = $1::jsonb", bounds) }
 	e.sql("delete from bellhop.child")
 	tells("{}")
-	e.sql("update bellhop.jobqueue set waiting_for = 'items_wait: {\"local\": {\"n\": 5, \"since\": \"2026-01-02T03:04:05Z\"}}' where id = $1", items)
+	e.sql("update bellhop.jobqueue set waiting_for = 'items_wait: 5 for local since 2026-01-02T03:04:05Z' where id = $1", items)
 	e.typed(e.because(items, "items_wait/starting", "5 of its items wait for local since 2026-01-02"))
 	e.sql("update bellhop.jobqueue set state = 'assigned' where id = $1", runs)
 	e.typed(e.because(runs, "child_starting", fmt.Sprintf("Instance %d has it", me), "coming up on local"))

@@ -1,8 +1,11 @@
 package msq
 
 import (
-	"encoding/json"
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"bellhop/actors/message"
@@ -63,29 +66,25 @@ func (q *msq) waits(now time.Time) string {
 	for _, f := range q.inFlight {
 		delete(at, f.line.RunOn)
 	}
-	type wait struct {
-		N     int       `json:"n"`
-		Since time.Time `json:"since"`
-	}
-	was, told := q.stuck, map[string]wait{}
+	was, told := q.stuck, []string{}
 	q.stuck = map[string]time.Time{}
-	for name, n := range at {
-		if n == 0 {
+	for _, name := range slices.Sorted(maps.Keys(at)) {
+		if at[name] == 0 {
 			continue
 		}
 		since, again := was[name]
 		if !again {
 			since = now
 		} else {
-			told[name] = wait{n, since.UTC().Truncate(time.Millisecond)}
+			told = append(told, fmt.Sprintf("%d for %s since %s", at[name], cmp.Or(name, "any host"),
+				since.UTC().Format("2006-01-02T15:04:05.000Z")))
 		}
 		q.stuck[name] = since
 	}
 	if len(told) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal(told) // names, numbers and times
-	return "items_wait: " + string(text)
+	return "items_wait: " + strings.Join(told, ", ")
 }
 
 // wanting is how many items want a child.

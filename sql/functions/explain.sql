@@ -258,16 +258,16 @@ begin
         return query select * from bellhop.reason('lock_held/items', jsonb_build_object('id', j.id, 'what', substr(j.waiting_for, 12)));
       end if;
       if j.waiting_for like 'items_wait: %' then
-        for r in select x.key as place, x.value as what from jsonb_each(substr(j.waiting_for, 13)::jsonb) x order by x.key
+        for r in select x.m[1] as n, nullif(x.m[2], 'any host') as place, x.m[3]::timestamptz as since
+                   from regexp_matches(j.waiting_for, '(\d+?) for (.+?) since ([0-9-]+T[0-9:.]+Z)(?:, |$)', 'g') x (m)
         loop
-          h := bellhop.hindrance(j.type, nullif(r.place, ''), j.priority, j.priority_name);
+          h := bellhop.hindrance(j.type, r.place, j.priority, j.priority_name);
           return query
             select i.code, i.sentence, i.next
               from (select (bellhop.hindered(h.cause, h.args, j.id::text)).* where h.cause is not null) w (code, sentence, next)
              right join (select) one on true
              cross join lateral bellhop.reason(case when h.cause is null then 'items_wait/starting' else 'items_wait' end,
-               jsonb_build_object('id', j.id, 'n', r.what ->> 'n', 'since', bellhop.since((r.what ->> 'since')::timestamptz),
-                 'place', ' for ' || nullif(r.place, ''), 'why', w.code || ': ' || w.sentence, 'next', w.next)) i;
+               jsonb_build_object('id', j.id, 'n', r.n, 'since', bellhop.since(r.since), 'place', ' for ' || r.place, 'why', w.code || ': ' || w.sentence, 'next', w.next)) i;
         end loop;
       end if;
     end if;
