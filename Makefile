@@ -97,6 +97,10 @@ replay: ## the same, and what was seen of each job is held against the models (M
 		bin/bellhop torture --minutes $(or $(MINUTES),5) --record --keep bin/torture && \
 		$(GO) test -v -count=1 -run TestRecordings ./scheduler/model -args -recordings $(CURDIR)/bin/torture
 
+.PHONY: ledger
+ledger: ## a ledger in four languages under kill -9 of all that fills it, with instances and without (KILLS=2000, of each)
+	@$(WITH_POSTGRES) BELLHOP_LEDGER_KILLS=$(or $(KILLS),2000) $(GO) test -v -count=1 -timeout 24h -run TestLedger_ ./e2e
+
 .PHONY: limits
 limits: ## limits of memory and processors, in an emulated machine (half a minute)
 	@GO=$(GO) scripts/limits

@@ -103,6 +103,32 @@ func TestDocs_NamedFilesExist(t *testing.T) {
 	}
 }
 
+// Every target of make that a page tells to type is there.
+func TestDocs_NamedTargetsExist(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := exec.Command("git", "ls-files", "*.md").Output()
+	if err != nil {
+		t.Skipf("not a checkout: %v", err)
+	}
+	typed := regexp.MustCompile("(?m)(?:`(?:[A-Z_]+=[^ `]+ )*make ([a-z-]+)[ `]|^make ([a-z-]+)(?:  | [A-Z]+=|$))")
+	for page := range strings.Lines(string(pages)) {
+		page = strings.TrimSpace(page)
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range typed.FindAllStringSubmatch(string(text), -1) {
+			if target := found[1] + found[2]; !strings.Contains(string(makefile), "\n"+target+":") {
+				t.Errorf("%s tells to type make %s, which Makefile does not have", page, target)
+			}
+		}
+	}
+}
+
 // Every page that another one names is there.
 func TestDocs_LinksLead(t *testing.T) {
 	t.Parallel()
