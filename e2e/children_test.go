@@ -110,6 +110,33 @@ func TestChildren_OfAnAgent(t *testing.T) {
 	})
 }
 
+// A child job may be a query: its parent goes on when all its items have run.
+func TestChildren_AQuery(t *testing.T) {
+	t.Parallel()
+	e := setup(t)
+	script := e.file("film", `#!/usr/bin/env python3
+import json, sys
+print('{"bellhop":1}', flush=True)
+for job in map(json.loads, iter(sys.stdin.readline, "")):
+    if "children.1" not in job.get("steps", {}):
+        print(json.dumps({"children": [{"type": "cut", "msq": "select n from generate_series(1, 50) n"}]}), flush=True)
+        continue
+    print(json.dumps({"result": [sorted(map(int, open("cuts"))), [end["state"] for end in job["steps"]["children.1"]]]}))
+    print('{"ok":true}', flush=True)
+`, 0o755)
+	e.serve(quick(1) + agents(fmt.Sprintf("type: film, command: [%s], dialect: json, workdir: %s", script, e.dir),
+		fmt.Sprintf("type: cut, command: [%s], mode: exec, workdir: %s", e.file("cut", "#!/bin/sh\neval \"$1\"; echo $n >>cuts\n", 0o755), e.dir)))
+	id := e.insert("type", "film")
+	e.waitState(id, "succeeded")
+	var want []string
+	for n := range 50 {
+		want = append(want, strconv.Itoa(n+1))
+	}
+	if got := value[string](e, "select result::text from bellhop.jobqueue where type = 'film'"); got != "[["+strings.Join(want, ", ")+`], ["succeeded"]]` {
+		t.Errorf("its result is %s", got)
+	}
+}
+
 // Workers of apps, killed while children run.
 func TestChildren_OfWorkers(t *testing.T) {
 	t.Parallel()

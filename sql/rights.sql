@@ -230,7 +230,6 @@ grant EXECUTE on function bellhop.carry_out to bellhop_operator;
 grant EXECUTE on function bellhop.causes to bellhop_reader;
 grant EXECUTE on function bellhop.causes to bellhop_scheduler;
 grant EXECUTE on function bellhop.causes to bellhop_submitter;
-grant EXECUTE on function bellhop.child_keys to bellhop_scheduler;
 grant EXECUTE on function bellhop.children to bellhop_scheduler;
 grant EXECUTE on function bellhop.children to bellhop_worker;
 grant EXECUTE on function bellhop.children_fault to bellhop_scheduler;

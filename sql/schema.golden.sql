@@ -1419,12 +1419,6 @@ CREATE OR REPLACE FUNCTION bellhop.changed_row()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp';
 
-CREATE OR REPLACE FUNCTION bellhop.child_keys()
- RETURNS text[]
- LANGUAGE sql
- IMMUTABLE
- SET search_path TO 'pg_catalog', 'pg_temp';
-
 CREATE OR REPLACE FUNCTION bellhop.children(job bigint, fence bigint, children jsonb)
  RETURNS bigint[]
  LANGUAGE plpgsql

@@ -9,14 +9,20 @@ import (
 // Child is a job that a run makes, and whose end its next run awaits.
 type Child struct {
 	Type        string            `json:"type"`
-	Args        any               `json:"args,omitempty"` // a string as it is, anything else as JSON
-	Vars        map[string]string `json:"vars,omitempty"`
-	Priority    *int              `json:"priority,omitempty"` // nil: as its parent
-	Locks       []string          `json:"locks,omitempty"`
-	Share       string            `json:"share,omitempty"`
+	Args        any               `json:"args,omitempty"`   // a string as it is, anything else as JSON
+	MSQ         string            `json:"msq,omitempty"`    // a query whose rows are its items, in place of Args
+	Repeat      string            `json:"repeat,omitempty"` // how often the query runs: once or until_empty
 	RunOn       string            `json:"run_on,omitempty"`
+	Share       string            `json:"share,omitempty"`
+	Priority    *int              `json:"priority,omitempty"` // nil: as its parent
+	RunAt       time.Time         `json:"run_at,omitzero"`    // it does not start before
+	Held        bool              `json:"held,omitempty"`     // it waits until it is released
+	Vars        map[string]string `json:"vars,omitempty"`
+	Locks       []string          `json:"locks,omitempty"`
+	Reasons     []string          `json:"reasons,omitempty"`      // tags for filters
 	MaxAttempts int               `json:"max_attempts,omitempty"` // 0: as its agent says
 	Timeout     Seconds           `json:"timeout,omitempty"`      // 0: as its agent says
+	NotAfter    time.Time         `json:"not_after,omitzero"`     // it is cancelled if it has not begun by then
 }
 
 // Seconds is a time that is written as so many seconds.

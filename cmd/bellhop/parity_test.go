@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"bellhop/client"
+	"bellhop/client/agent"
 	"bellhop/cmd/bellhop/internal/change"
 	"bellhop/cmd/bellhop/internal/cli"
 	"bellhop/cmd/bellhop/internal/locks"
@@ -53,6 +54,7 @@ func TestGrammar_EveryFaceHasEveryField(t *testing.T) {
 		{"REST's NewJob", grammar.Submission, grammar.REST, fieldNames(api.NewJob{}, "json")},
 		{"flags of submit", grammar.Submission, grammar.Command, flagNames(change.SubmitCommand(&cli.App{}))},
 		{"client.Job", grammar.Submission, grammar.Go, fieldNames(client.Job{}, "")},
+		{"agent.Child", grammar.ChildJob, grammar.Child, fieldNames(agent.Child{}, "json")},
 		{"bellhop.edit", grammar.Edit, grammar.SQL, argumentsOf("edit")},
 		{"REST's JobChange", grammar.Edit, grammar.REST, fieldNames(api.JobChange{}, "json")},
 		{"flags of edit", grammar.Edit, grammar.Command, flagNames(change.EditCommand(&cli.App{}))},

@@ -38,7 +38,8 @@ const (
 	REST    Face = "REST"
 	Command Face = "command"
 	Go      Face = "Go"
-	File    Face = "file" // the definition of a workflow: a file, or JSON
+	File    Face = "file"      // the definition of a workflow: a file, or JSON
+	Child   Face = "child job" // what a run makes, and waits for
 )
 
 // Field is one value that an object may have.

@@ -13,11 +13,11 @@ var definition = []Object{Workflow, Step, Sensor, Notice}
 // Objects are all that can be written, in the order of the reference.
 var Objects = append([]Object{Submission, Edit, Filter}, definition...)
 
-// DefinitionKeys is sql/functions/definition_keys.sql: the keys that SQL finds in a definition, and what their values
-// may be.
+// DefinitionKeys is sql/functions/definition_keys.sql: the keys that SQL finds in a definition or a child job, and what
+// their values may be.
 func DefinitionKeys() string {
 	var rows []string
-	for _, o := range definition {
+	for _, o := range append(slices.Clone(definition), ChildJob) {
 		for _, f := range o.Fields {
 			example := "null"
 			if slices.Contains([]Kind{List, Words, Pairs}, f.Kind) {
@@ -34,8 +34,8 @@ func DefinitionKeys() string {
 	}
 	return `-- Made from scheduler/grammar by make generate.
 
--- definition_keys: the keys that each part of a definition may have, the kind of each value, and its bounds. kinds are
--- the kinds of sensors that may have the key; wrong is the sentence about a value, which stands for %s, and hint says
+-- definition_keys: the keys that each part of a definition, and a child job, may have, the kind of each value, and its
+-- bounds. kinds are the kinds of sensors that may have the key; wrong is the sentence about a value, which stands for %s, and hint says
 -- what to write instead.
 -- Grant: scheduler
 create or replace function bellhop.definition_keys() returns table (

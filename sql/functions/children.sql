@@ -1,12 +1,7 @@
 -- Children: jobs that a run makes, and whose ends its next run awaits. The job of the run needs them, as any job needs
 -- others, so that no instance watches them, and the end of the last child makes it ready. ../../docs/steps.md
 
--- child_keys: what may be said of a child.
--- Grant: scheduler
-create or replace function bellhop.child_keys() returns text[]
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$ select '{type,args,vars,priority,locks,share,run_on,max_attempts,timeout}'::text[] $$;
+drop function if exists bellhop.child_keys();
 
 -- children_fault: why these children cannot be made; NULL: they can, as far as this looks. Values are looked at by the
 -- INSERT.
@@ -18,6 +13,7 @@ as $$
 declare
   c     jsonb;
   n     integer := 0;
+  keys  constant text[] := array(select k.key from bellhop.definition_keys() k where k.part = 'child' order by k.n);
   wrong text;
 begin
   if jsonb_typeof(children) <> 'array' or jsonb_array_length(children) not between 1 and 1000 then
@@ -30,12 +26,18 @@ begin
     elsif c ->> 'type' in ('command', 'dummy') then
       return format('child %s is of type %s, which a run cannot make', n, c ->> 'type');
     end if;
-    wrong := (select min(k) from jsonb_object_keys(c) k where k <> all (bellhop.child_keys()));
+    wrong := (select min(k) from jsonb_object_keys(c) k where k <> all (keys));
     if wrong is not null then
-      return format('child %s has the unknown key %s; known are %s', n, wrong, array_to_string(bellhop.child_keys(), ', '));
+      return format('child %s has the unknown key %s; known are %s', n, wrong, array_to_string(keys, ', '));
     end if;
   end loop;
-  return null;
+  return (select format('%s of child %s is not %s', k.key, x.n, case k.wants when 'words' then 'a list of texts, such as ["' || k.like || '"]'
+                                                                      when 'pairs' then 'an object of names and texts' else 'true or false' end)
+            from (select d.n, d.key, d.wants, substr(d.example, length('write it like ') + 1) as like,
+                         case d.wants when 'words' then 'array' when 'pairs' then 'object' when 'flag' then 'boolean' end as kind
+                    from bellhop.definition_keys() d where d.part = 'child') k
+            join jsonb_array_elements(children) with ordinality as x (c, n) on x.c ? k.key and jsonb_typeof(x.c -> k.key) <> k.kind
+           order by x.n, k.n limit 1);
 end
 $$;
 
@@ -52,10 +54,13 @@ declare
   kept jsonb;
 begin
   with made as (
-    insert into bellhop.jobqueue as q (type, args, vars, priority, locks, share, run_on, max_attempts, own_attempts, timeout, traceparent, submitted_by)
-    select c ->> 'type', case jsonb_typeof(c -> 'args') when 'string' then c ->> 'args' when 'null' then null else (c -> 'args')::text end, c -> 'vars',
-           coalesce((c ->> 'priority')::smallint, j.priority),
-           case when c ? 'locks' then array(select jsonb_array_elements_text(c -> 'locks')) end, c ->> 'share', c ->> 'run_on',
+    insert into bellhop.jobqueue as q (type, args, msq, repeat, vars, priority, run_at, not_after, held, locks, reasons, share, run_on, max_attempts,
+                                       own_attempts, timeout, traceparent, submitted_by)
+    select c ->> 'type', case jsonb_typeof(c -> 'args') when 'string' then c ->> 'args' when 'null' then null else (c -> 'args')::text end,
+           c ->> 'msq', c ->> 'repeat', c -> 'vars', coalesce((c ->> 'priority')::smallint, j.priority),
+           (c ->> 'run_at')::timestamptz, (c ->> 'not_after')::timestamptz, coalesce((c ->> 'held')::boolean, false),
+           case when c ? 'locks' then array(select jsonb_array_elements_text(c -> 'locks')) end,
+           case when c ? 'reasons' then array(select jsonb_array_elements_text(c -> 'reasons')) end, c ->> 'share', c ->> 'run_on',
            coalesce((c ->> 'max_attempts')::integer, 1), case when c ? 'max_attempts' then true end, (c ->> 'timeout')::interval,
            j.traceparent, make_children.submitted_by
       from jsonb_array_elements(make_children.children) with ordinality as x (c, n)

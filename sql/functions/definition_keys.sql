@@ -1,7 +1,7 @@
 -- Made from scheduler/grammar by make generate.
 
--- definition_keys: the keys that each part of a definition may have, the kind of each value, and its bounds. kinds are
--- the kinds of sensors that may have the key; wrong is the sentence about a value, which stands for %s, and hint says
+-- definition_keys: the keys that each part of a definition, and a child job, may have, the kind of each value, and its
+-- bounds. kinds are the kinds of sensors that may have the key; wrong is the sentence about a value, which stands for %s, and hint says
 -- what to write instead.
 -- Grant: scheduler
 create or replace function bellhop.definition_keys() returns table (
@@ -58,7 +58,22 @@ begin
     ('notice', 'mail', 'words', false, 'write it like [ops@example.org]', null::text[], null::text[], null, null, null::integer, null::integer, null, null),
     ('notice', 'webhook', 'word', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
     ('notice', 'command', 'words', false, 'write it like [./told.sh]', null::text[], null::text[], null, null, null::integer, null::integer, null, null),
-    ('notice', 'unless_success_within', 'long', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null)
+    ('notice', 'unless_success_within', 'long', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('child', 'type', 'word', true, null, null::text[], null::text[], null, null, null::integer, 500, null, null),
+    ('child', 'args', 'text', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('child', 'msq', 'text', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('child', 'repeat', 'word', false, null, null::text[], '{once,until_empty}', null, null, null::integer, null::integer, 'repeat cannot be %s', 'known are once, until_empty'),
+    ('child', 'run_on', 'word', false, null, null::text[], null::text[], null, null, null::integer, 1000, null, null),
+    ('child', 'share', 'word', false, null, null::text[], null::text[], null, null, 200, null::integer, null, null),
+    ('child', 'priority', 'whole', false, null, null::text[], null::text[], null, -20, 19, null::integer, null, 'write -20 to 19'),
+    ('child', 'run_at', 'time', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('child', 'held', 'flag', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('child', 'vars', 'pairs', false, 'write it like YEAR=2026', null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('child', 'locks', 'words', false, 'write it like db:orders=exclusive', null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('child', 'reasons', 'words', false, 'write it like import:2026-11', null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('child', 'max_attempts', 'count', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('child', 'timeout', 'long', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null),
+    ('child', 'not_after', 'time', false, null, null::text[], null::text[], null, null, null::integer, null::integer, null, null)
     ) k (part, key, wants, required, example, kinds, choices, pattern, lowest, most, bytes, wrong, hint);
 end
 $$;

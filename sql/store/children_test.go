@@ -1,13 +1,17 @@
 package store
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"bellhop/client/agent"
 	"bellhop/scheduler"
+	"bellhop/scheduler/grammar"
 )
 
 // Law: a run that makes children ends with the transaction that makes them, and counts as no attempt. Its job is
@@ -79,17 +83,22 @@ func TestChildren_ThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	for children, why := range map[string]string{
-		`[]`:                                 "children are a list of 1 to 1000 jobs",
-		`{"type":"cut"}`:                     "children are a list of 1 to 1000 jobs",
-		`[{"args":"x"}]`:                     "child 1 has no type",
-		`[{"type":"cut"},7]`:                 "child 2 has no type",
-		`[{"type":"command","args":"stop"}]`: "child 1 is of type command, which a run cannot make",
-		`[{"type":"cut","msq":"select 1"}]`:  "child 1 has the unknown key msq; known are type, args, vars,",
-		`[{"type":"cut","args":"a\nb"}]`:     "its child jobs cannot be made: new row for relation \"jobqueue\" violates check constraint \"jobqueue_args_one_line\"",
-		`[{"type":"cut","priority":99}]`:     "its child jobs cannot be made: ",
-		`[{"type":"cut","timeout":"soon"}]`:  "its child jobs cannot be made: ",
-		`[{"type":"cut","locks":7}]`:         "its child jobs cannot be made: ",
-		`[{"type":"cut\u0000"}]`:             "its child jobs cannot be made: ",
+		`[]`:                                    "children are a list of 1 to 1000 jobs",
+		`{"type":"cut"}`:                        "children are a list of 1 to 1000 jobs",
+		`[{"type":"cut","locks":"a:b=shared"}]`: `locks of child 1 is not a list of texts, such as ["db:orders=exclusive"]`,
+		`[{"type":"cut","vars":["A=b"]}]`:       "vars of child 1 is not an object of names and texts",
+		`[{"type":"cut","held":"yes"}]`:         "held of child 1 is not true or false",
+		`[{"type":"cut","key":"a"}]`:            "child 1 has the unknown key key",
+		`[{"type":"cut","args":"a","msq":"b"}]`: "its child jobs cannot be made: ",
+		`[{"args":"x"}]`:                        "child 1 has no type",
+		`[{"type":"cut"},7]`:                    "child 2 has no type",
+		`[{"type":"command","args":"stop"}]`:    "child 1 is of type command, which a run cannot make",
+		`[{"type":"cut","after":[1]}]`:          "child 1 has the unknown key after; known are type, args, msq,",
+		`[{"type":"cut","args":"a\nb"}]`:        "its child jobs cannot be made: new row for relation \"jobqueue\" violates check constraint \"jobqueue_args_one_line\"",
+		`[{"type":"cut","priority":99}]`:        "its child jobs cannot be made: ",
+		`[{"type":"cut","timeout":"soon"}]`:     "its child jobs cannot be made: ",
+		`[{"type":"cut","run_at":"soon"}]`:      "its child jobs cannot be made: ",
+		`[{"type":"cut\u0000"}]`:                "its child jobs cannot be made: ",
 	} {
 		id := e.insert("type, max_attempts", "'cat', 5")
 		e.rests(e.claim(demand(1))[0], scheduler.Resting{Children: children})
@@ -178,16 +187,52 @@ func TestChildren_OfAWorker(t *testing.T) {
 	}
 }
 
-// Children that the program in Go names are those that SQL knows.
-func TestChildren_HaveOneListOfKeys(t *testing.T) {
+// A child job takes each field that the grammar gives it, in SQL and in Go, and docs/steps.md names them.
+func TestChildren_HaveEveryFieldOfTheGrammar(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
-	var keys []string
+	page, err := os.ReadFile("../../docs/steps.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var inGo []string
 	for f := range reflect.TypeFor[agent.Child]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		keys = append(keys, name)
+		inGo = append(inGo, name)
 	}
-	if got := e.one("select array_to_string(bellhop.child_keys(), ',')"); got != strings.Join(keys, ",") {
-		t.Errorf("SQL knows %s, and Go %s", got, strings.Join(keys, ","))
+	var names []string
+	for _, f := range grammar.ChildJob.Fields {
+		names = append(names, f.Name)
+		child := map[string]any{"type": "cut"}
+		var value any = cmp.Or(f.Example, "once")
+		switch f.Kind {
+		case grammar.Words:
+			value = []string{f.Example}
+		case grammar.Pairs:
+			name, text, _ := strings.Cut(f.Example, "=")
+			value = map[string]string{name: text}
+		case grammar.Flag:
+			value = true
+		}
+		if child[f.Name] = value; f.Name == "repeat" {
+			child["msq"] = "select 1"
+		}
+		raw, err := json.Marshal([]any{child})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := e.insert("type", "'cat'")
+		e.rests(e.claim(demand(1))[0], scheduler.Resting{Children: string(raw)})
+		if got := e.one(fmt.Sprintf(`select q.%s is not null and q.%[1]s::text <> 'false' from bellhop.dependency d
+			join bellhop.jobqueue q on q.id = d.needs where d.job = $1`, f.Name), int64(id)); got != "true" {
+			t.Errorf("%s: %s: its child job has it: %s; error %s", f.Name, raw, got,
+				e.one("select error from bellhop.jobqueue where id = $1", int64(id)))
+		}
+		if !strings.Contains(string(page), "`"+f.Name+"`") {
+			t.Errorf("docs/steps.md does not name %s", f.Name)
+		}
+	}
+	if got := strings.Join(inGo, ","); got != strings.Join(names, ",") {
+		t.Errorf("the grammar knows %s, and Go %s", strings.Join(names, ","), got)
 	}
 }
