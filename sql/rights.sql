@@ -516,6 +516,7 @@ grant EXECUTE on function bellhop.retry_from to bellhop_operator;
 grant EXECUTE on function bellhop.retry_from to bellhop_scheduler;
 grant EXECUTE on function bellhop.retry_from to bellhop_submitter;
 grant EXECUTE on function bellhop.retry_job to bellhop_scheduler;
+grant EXECUTE on function bellhop.ring_over to bellhop_scheduler;
 grant EXECUTE on function bellhop.ring_rows to bellhop_operator;
 grant EXECUTE on function bellhop.rjm_setup to bellhop_scheduler;
 grant EXECUTE on function bellhop.rjm_setup to bellhop_submitter;

@@ -1441,7 +1441,8 @@ CREATE OR REPLACE FUNCTION bellhop.claim_for_worker(types text[], n integer, lea
  RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone, stepped boolean)
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
- SET jit TO 'off';
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan';
 
 CREATE OR REPLACE FUNCTION bellhop.claim_shared(me bigint, host text, types text[], most integer[], names text[], worst integer[], msq boolean, total integer, assigned boolean, rivals text[], placed boolean[], floor bigint, only_names text, only_priorities integer[])
  RETURNS SETOF bellhop.jobqueue
@@ -1591,7 +1592,7 @@ CREATE OR REPLACE FUNCTION bellhop.end_told(run bigint, called text, state text,
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET enable_seqscan TO 'off';
 
-CREATE OR REPLACE FUNCTION bellhop.end_well(jobs bigint[], results jsonb[])
+CREATE OR REPLACE FUNCTION bellhop.end_well(jobs bigint[], fences bigint[], results jsonb[])
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
@@ -1822,8 +1823,7 @@ CREATE OR REPLACE FUNCTION bellhop.finish_all(jobs bigint[], fences bigint[], re
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan';
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.finish_item(job bigint, fence bigint, item text)
  RETURNS boolean
@@ -2718,6 +2718,11 @@ CREATE OR REPLACE FUNCTION bellhop.retry_job(id bigint, OUT was_in text, OUT now
 
 CREATE OR REPLACE FUNCTION bellhop.ring()
  RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.ring_over(jobs bigint[])
+ RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'pg_temp';
 

@@ -94,11 +94,9 @@ create or replace function bellhop.finish(job bigint, fence bigint, result jsonb
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
-declare
-  j bellhop.jobqueue := bellhop.own_run(finish.job, finish.fence);
 begin
   perform bellhop.refuse_result(finish.job, finish.result);
-  perform bellhop.end_well(array[j.id], array[finish.result]);
+  perform bellhop.end_well(array[finish.job], array[finish.fence], array[finish.result]);
 end
 $$;
 
@@ -109,27 +107,15 @@ $$;
 create or replace function bellhop.finish_all(jobs bigint[], fences bigint[], results jsonb[] default null) returns void
 language plpgsql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
-set plan_cache_mode = force_generic_plan
 as $$
-declare
-  own   bigint;
-  types text[];
 begin
   if coalesce(cardinality(jobs) not between 1 and 1000, true) or cardinality(fences) is distinct from cardinality(jobs)
      or cardinality(results) <> cardinality(jobs) or (select count(distinct u.job) from unnest(jobs) as u (job)) <> cardinality(jobs) then
     raise invalid_parameter_value using message = 'finish_all wants 1 to 1000 different jobs, a fence for each, and a result for each or none',
       hint = $h$select bellhop.finish_all('{17,18}', '{1790000000001,1790000000002}', array['{"ok":true}', null]::jsonb[])$h$;
   end if;
-  select count(*) filter (where q.fence = u.fence and q.state in ('running', 'assigned') and q.msq is null), array_agg(distinct q.type)
-    into own, types
-    from (select x.job, x.fence from unnest(jobs, fences) as x (job, fence) order by 1) u -- in one order: two of them cannot wait for each other
-   cross join lateral (select j.type, j.fence, j.state, j.msq from bellhop.jobqueue j where j.id = u.job for no key update) q;
-  perform bellhop.refuse_worker(t) from unnest(types) t;
-  if own < cardinality(jobs) then
-    perform bellhop.own_run(u.job, u.fence) from unnest(jobs, fences) as u (job, fence); -- which says why
-  end if;
-  perform bellhop.refuse_result(u.job, u.result) from unnest(jobs, results) as u (job, result);
-  perform bellhop.end_well(jobs, results);
+  perform bellhop.refuse_result(u.job, u.result) from unnest(jobs, results) as u (job, result) where u.result is not null;
+  perform bellhop.end_well(jobs, fences, results);
 end
 $$;
 
@@ -178,30 +164,56 @@ begin
 end
 $$;
 
--- end_well: records that attempts succeeded, as the instances do (../queries/settle.sql): the caller has locked the rows.
--- results are those of the jobs, in their order; NULL: none. Indexes: the primary keys.
+-- end_well: these jobs, of which none stands twice, have succeeded, as when instances say so (../queries/settle.sql).
+-- results are in their order; NULL: none. Raises an error if the caller may not have one of the types, or if a run was
+-- replaced: then nothing stays. Guard: each runs under its fence, and is not a query; in the order of their ids, so that
+-- two calls cannot wait for each other. Indexes: the primary keys.
 -- Grant: scheduler
-create or replace function bellhop.end_well(jobs bigint[], results jsonb[]) returns void
+create or replace function bellhop.end_well(jobs bigint[], fences bigint[], results jsonb[]) returns void
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 set plan_cache_mode = force_generic_plan -- else it is planned at each call
 as $$
+declare
+  ended bigint[];
+  types text[];
 begin
   with o as (
     update bellhop.jobqueue q
        set state = 'succeeded', ended_at = clock_timestamp(), started_at = coalesce(q.started_at, clock_timestamp()), exit_code = 0, error = null,
            reason = null, lease_until = null, result = u.result, waiting_for = null
-      from unnest(jobs, results) as u (job, result)
-     where q.id = u.job
-    returning q.id, q.attempt, q.fence, q.instance, q.host, q.child, q.attempt_at, q.started_at, q.spawned_at
+      from (select x.job, x.fence, x.result from unnest(jobs, fences, results) as x (job, fence, result) order by x.job) u
+     where q.id = u.job and q.fence = u.fence and q.state || '' in ('running', 'assigned') and q.msq is null
+    returning q.id, q.type, q.attempt, q.fence, q.instance, q.host, q.child, q.attempt_at, q.started_at, q.spawned_at
+  ), kept as (
+    -- Kept also for an instance, which is still to hear how its agent ended (../queries/settled_already.sql).
+    insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, spawned_at, own)
+    select o.id, o.attempt, o.fence, o.host, o.child, coalesce(o.attempt_at, o.started_at), clock_timestamp(), 0, o.spawned_at, true
+      from o where o.attempt > 1 or o.instance <> 0
+        on conflict do nothing
   )
-  -- Kept also for an instance, which is still to hear how its agent ended (../queries/settled_already.sql).
-  insert into bellhop.attempt_past (job, attempt, fence, host, child, started_at, ended_at, exit_code, spawned_at, own)
-  select o.id, o.attempt, o.fence, o.host, o.child, coalesce(o.attempt_at, o.started_at), clock_timestamp(), 0, o.spawned_at, true
-    from o where o.attempt > 1 or o.instance <> 0
-      on conflict do nothing;
+  select array_agg(o.id), array_agg(distinct o.type) into ended, types from o;
+  perform bellhop.refuse_worker(t) from unnest(types) t;
+  if cardinality(ended) is distinct from cardinality(jobs) then
+    perform bellhop.own_run(u.job, u.fence) from unnest(jobs, fences) as u (job, fence) where u.job <> all (coalesce(ended, '{}')); -- which says why
+    raise serialization_failure using message = 'a job was changed while it ended', hint = 'Undo this transaction, and try it again.';
+  end if;
   perform bellhop.ended(jobs);
-  perform pg_notify('bellhop_over', u.job::text) from unnest(jobs) as u (job);
+  perform bellhop.ring_over(jobs);
+end
+$$;
+drop function if exists bellhop.end_well(bigint[], jsonb[]); -- of earlier versions
+
+-- ring_over: clients that wait for the ends of these jobs hear them with the commit, in payloads of at most 400 ids.
+-- Grant: scheduler
+create or replace function bellhop.ring_over(jobs bigint[]) returns void
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  for i in 1 .. cardinality(jobs) by 400 loop
+    perform pg_notify('bellhop_over', array_to_string(jobs[i : i + 399], ','));
+  end loop;
 end
 $$;
 
@@ -360,6 +372,7 @@ returns table (id bigint, fence bigint, attempt integer, type text, args text, k
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 set jit = off -- else the server compiles the statement for 25 ms when many rows wait
+set plan_cache_mode = force_generic_plan -- else they are planned at each call, which takes longer than they do
 as $$
 #variable_conflict use_column
 declare

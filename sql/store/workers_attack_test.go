@@ -41,7 +41,7 @@ var attacks = []string{
 	"select bellhop.finish_item($id, $fence, 'a')",
 	"select bellhop.own_run($id, $fence)",
 	"select bellhop.end_badly(j, null, null) from bellhop.jobqueue j",
-	"select bellhop.end_well(array[$id], null)",
+	"select bellhop.end_well(array[$id], array[$fence], null)",
 	"select bellhop.claim_for_worker('{mail}', 1, '1 min')",
 	"select bellhop.expire_leases(1000)",
 	"select bellhop.keep_house()",
