@@ -1442,7 +1442,9 @@ CREATE OR REPLACE FUNCTION bellhop.claim_for_worker(types text[], n integer, lea
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
  SET jit TO 'off'
- SET plan_cache_mode TO 'force_generic_plan';
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off';
 
 CREATE OR REPLACE FUNCTION bellhop.claim_shared(me bigint, host text, types text[], most integer[], names text[], worst integer[], msq boolean, total integer, assigned boolean, rivals text[], placed boolean[], floor bigint, only_names text, only_priorities integer[])
  RETURNS SETOF bellhop.jobqueue
@@ -1451,7 +1453,7 @@ CREATE OR REPLACE FUNCTION bellhop.claim_shared(me bigint, host text, types text
 
 CREATE OR REPLACE FUNCTION bellhop.claim_with_steps(types text[], n integer, lease interval)
  RETURNS TABLE(id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamp with time zone, steps jsonb, event jsonb)
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.clock(at timestamp with time zone)
@@ -1596,7 +1598,9 @@ CREATE OR REPLACE FUNCTION bellhop.end_well(jobs bigint[], fences bigint[], resu
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan';
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off';
 
 CREATE OR REPLACE FUNCTION bellhop.ended(ids bigint[], told boolean DEFAULT false)
  RETURNS integer
@@ -1962,7 +1966,9 @@ CREATE OR REPLACE FUNCTION bellhop.keep_steps(jobs bigint[], names text[], outpu
  RETURNS SETOF integer
  LANGUAGE plpgsql
  SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan';
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off';
 
 CREATE OR REPLACE FUNCTION bellhop.kept_fault(name text, output jsonb)
  RETURNS text

@@ -38,6 +38,8 @@ create or replace function bellhop.keep_steps(jobs bigint[], names text[], outpu
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 set plan_cache_mode = force_generic_plan -- else it is planned at each call, which takes twice the time of a step
+set enable_seqscan = off -- a plan is kept, though the table grows
+set enable_bitmapscan = off
 as $$
 begin
   return query

@@ -173,6 +173,8 @@ create or replace function bellhop.end_well(jobs bigint[], fences bigint[], resu
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 set plan_cache_mode = force_generic_plan -- else it is planned at each call
+set enable_seqscan = off -- a plan is kept, though the table grows
+set enable_bitmapscan = off
 as $$
 declare
   ended bigint[];
@@ -373,6 +375,8 @@ language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 set jit = off -- else the server compiles the statement for 25 ms when many rows wait
 set plan_cache_mode = force_generic_plan -- else they are planned at each call, which takes longer than they do
+set enable_seqscan = off -- a plan is kept, though the table grows
+set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare
@@ -421,15 +425,20 @@ end
 $$;
 
 -- claim_with_steps: claim_for_worker, and what is kept of the jobs that have steps: by name, and the event that came.
+-- In PL/pgSQL, whose sessions keep plans: a function in SQL that nothing can inline is planned at each call.
 -- Grant: scheduler
 create or replace function bellhop.claim_with_steps(types text[], n integer, lease interval)
 returns table (id bigint, fence bigint, attempt integer, type text, args text, key text, vars jsonb, share text, deadline timestamptz, steps jsonb, event jsonb)
-language sql volatile
+language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
+#variable_conflict use_column
+begin
+  return query
   select c.id, c.fence, c.attempt, c.type, c.args, c.key, c.vars, c.share, c.deadline, k.kept -> 'steps', k.kept -> 'event'
     from bellhop.claim_for_worker(types, n, lease) c
-   cross join lateral (select case when c.stepped then bellhop.steps_of(c.id) end as kept offset 0) k
+   cross join lateral (select case when c.stepped then bellhop.steps_of(c.id) end as kept offset 0) k;
+end
 $$;
 
 -- open_gate: this session is awake: producers need not ring for it. ../../docs/waking.md tells of the gate.

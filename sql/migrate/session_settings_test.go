@@ -295,3 +295,34 @@ func backslashed(text string) (found []string) {
 	}
 	return found
 }
+
+// A plan that a session keeps was made when the table had another size: it must not read the whole table later.
+func TestSettings_KeptPlansUseIndexes(t *testing.T) {
+	t.Parallel()
+	names, err := fs.Glob(sql.Migrations, "functions/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	for _, name := range names {
+		text, err := fs.ReadFile(sql.Migrations, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, function := range strings.Split(string(text), "create or replace function ")[1:] {
+			head, _, _ := strings.Cut(function, "as $")
+			if !strings.Contains(head, "plan_cache_mode = force_generic_plan") {
+				continue
+			}
+			kept++
+			for _, off := range []string{"enable_seqscan = off", "enable_bitmapscan = off"} {
+				if !strings.Contains(head, off) {
+					t.Errorf("%s: %s keeps its plans, and does not set %s", name, strings.Fields(function)[0], off)
+				}
+			}
+		}
+	}
+	if kept < 3 {
+		t.Errorf("%d functions keep their plans: has their text another form now?", kept)
+	}
+}
