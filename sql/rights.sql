@@ -342,6 +342,7 @@ grant EXECUTE on function bellhop.is_served to bellhop_scheduler;
 grant EXECUTE on function bellhop.job_name to bellhop_scheduler;
 grant EXECUTE on function bellhop.jobs_forgotten to bellhop_scheduler;
 grant EXECUTE on function bellhop.json_kind to bellhop_scheduler;
+grant EXECUTE on function bellhop.keep_counted_steps to bellhop_scheduler;
 grant EXECUTE on function bellhop.keep_house to bellhop_scheduler;
 grant EXECUTE on function bellhop.keep_steps to bellhop_scheduler;
 grant EXECUTE on function bellhop.kept_fault to bellhop_scheduler;

@@ -1957,6 +1957,14 @@ CREATE OR REPLACE FUNCTION bellhop.json_kind(v jsonb)
  IMMUTABLE PARALLEL SAFE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.keep_counted_steps(jobs bigint[], names text[], outputs jsonb[], had integer[], sizes bigint[])
+ RETURNS TABLE(place integer, has integer, size bigint)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off';
+
 CREATE OR REPLACE FUNCTION bellhop.keep_house()
  RETURNS integer
  LANGUAGE plpgsql
@@ -1965,10 +1973,7 @@ CREATE OR REPLACE FUNCTION bellhop.keep_house()
 CREATE OR REPLACE FUNCTION bellhop.keep_steps(jobs bigint[], names text[], outputs jsonb[])
  RETURNS SETOF integer
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp'
- SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off';
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.kept_fault(name text, output jsonb)
  RETURNS text

@@ -30,11 +30,13 @@ as $$
                 then format('the output of step %s has %s bytes, and may have 1048576; put it into a table, and keep its key', name, octet_length(output::text)) end
 $$;
 
--- keep_steps: keeps steps of jobs whose rows the caller has locked, and gives the places of those that are kept now, from
--- 1. A job has at most 1,000 steps, and 16 MiB of outputs. refuse_step tells why a step has no place. Index: the primary
--- keys of saved_step and jobqueue.
+-- keep_counted_steps: keeps steps of jobs whose rows the caller has locked, and gives the places of those that are kept
+-- now, from 1, with how many steps their job has then, and how many bytes of outputs. had and sizes are what each job had
+-- before; NULL: it is counted, which takes longer the more it has. A job has at most 1,000 steps, and 16 MiB of outputs.
+-- refuse_step tells why a step has no place. Index: the primary keys of saved_step and jobqueue.
 -- Grant: scheduler
-create or replace function bellhop.keep_steps(jobs bigint[], names text[], outputs jsonb[]) returns setof integer
+create or replace function bellhop.keep_counted_steps(jobs bigint[], names text[], outputs jsonb[], had integer[], sizes bigint[])
+returns table (place integer, has integer, size bigint)
 language plpgsql volatile
 set search_path = pg_catalog, bellhop, pg_temp
 set plan_cache_mode = force_generic_plan -- else it is planned at each call, which takes twice the time of a step
@@ -45,8 +47,9 @@ begin
   return query
   with told as materialized (
     select u.job, u.name, u.n::integer as n, coalesce(u.output, 'null') as output, octet_length(coalesce(u.output, 'null')::text) as bytes,
-           row_number() over w as nth, sum(octet_length(coalesce(u.output, 'null')::text)) over w as size
-      from unnest(jobs, names, outputs) with ordinality as u (job, name, output, n)
+           row_number() over w as nth, sum(octet_length(coalesce(u.output, 'null')::text)) over w as sum, coalesce(u.had, c.n) as had, coalesce(u.size, c.size) as size
+      from unnest(jobs, names, outputs, keep_counted_steps.had, sizes) with ordinality as u (job, name, output, had, size, n)
+     cross join lateral (select count(*) as n, coalesce(sum(s.bytes), 0) as size from bellhop.saved_step s where s.job = u.job and (u.had is null or u.size is null)) c
      -- The usual name is known by a look: a call for each step took a sixth of it.
      where case when u.name ~ '^[a-z0-9_ -]{1,200}$' and octet_length(u.output::text) <= 1048576 then true
                 else bellhop.kept_fault(u.name, coalesce(u.output, 'null')) is null end
@@ -55,14 +58,24 @@ begin
     insert into bellhop.saved_step (job, name, output, bytes)
     select t.job, t.name, t.output, t.bytes
       from told t
-     cross join lateral (select count(*) as n, coalesce(sum(s.bytes), 0) as size from bellhop.saved_step s where s.job = t.job) had
-     where had.n + t.nth <= 1000 and had.size + t.size <= 16777216
+     where t.had + t.nth <= 1000 and t.size + t.sum <= 16777216
         on conflict on constraint saved_step_pkey do nothing
     returning saved_step.job, saved_step.name
   ), stepped as (
     update bellhop.jobqueue q set stepped = true from kept k where q.id = k.job and q.stepped is not true
   )
-  select min(t.n) from told t join kept k on k.job = t.job and k.name = t.name group by k.job, k.name;
+  select min(t.n), max(t.had + t.nth)::integer, max(t.size + t.sum)::bigint from told t join kept k on k.job = t.job and k.name = t.name group by k.job, k.name;
+end
+$$;
+
+-- keep_steps: keep_counted_steps of jobs whose steps the caller does not know; gives the places alone.
+-- Grant: scheduler
+create or replace function bellhop.keep_steps(jobs bigint[], names text[], outputs jsonb[]) returns setof integer
+language plpgsql volatile
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+begin
+  return query select k.place from bellhop.keep_counted_steps(jobs, names, outputs, null, null) k;
 end
 $$;
 
@@ -91,9 +104,9 @@ begin
     raise exception using errcode = 'BH005', message = format('job %s has kept step %s with another output', refuse_step.job, refuse_step.name),
       hint = 'Use what is kept (bellhop.step), give the other step another name, or forget it once the job has ended: select bellhop.retry_from(job, step).';
   end if;
-  select count(*) + 1, coalesce(sum(s.bytes), 0) + octet_length(refuse_step.output::text) into n, size
+  select count(*) + 1, coalesce(sum(s.bytes), 0) + octet_length(coalesce(refuse_step.output, 'null')::text) into n, size
     from bellhop.saved_step s where s.job = refuse_step.job;
-  raise program_limit_exceeded using message = format('job %s keeps %s steps and %s bytes with step %s; it may keep 1000, and 16777216', refuse_step.job, n, size, refuse_step.name),
+  raise program_limit_exceeded using message = format('job %s would keep %s steps and %s bytes with step %s; it may keep 1000, and 16777216', refuse_step.job, n, size, refuse_step.name),
     hint = 'Make fewer steps, keep large outputs in a table of your own, or submit parts as jobs of their own.';
 end
 $$;

@@ -285,17 +285,20 @@ select bellhop.retention_goes_on($1, $2, $3)
 select bellhop.save_step($1, $2, $3, $4::jsonb) from (select set_config('lock_timeout', '100ms', true) offset 0) t
 
 -- name: save_steps
--- Keeps what several runs have done, and gives the places of those that are kept, from 1: $1 jobs, $2 fences, $3 names of
--- steps, $4 outputs. Guard: the fence; a run that was replaced, a step that is refused, and a job that another
--- transaction has locked are passed over, so that no run fails or waits because of another. Index: the primary keys.
+-- Keeps what several runs have done, and gives the places of those that are kept, from 1, with the number of steps that
+-- the job has then, and the bytes of their outputs: $1 jobs, $2 fences, $3 names of steps, $4 outputs, $5 how many steps
+-- each job has, $6 how many bytes (NULL: count them). Guard: the fence; a run that was replaced, a step that is refused,
+-- and a job that another transaction has locked are passed over, so that no run fails or waits because of another.
+-- Index: the primary keys.
 with free as materialized (
-  select array_agg(u.job) as jobs, array_agg(u.name) as names, array_agg(u.output) as outputs, array_agg(u.n::integer) as n
-    from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) with ordinality as u (job, fence, name, output, n)
+  select array_agg(u.job) as jobs, array_agg(u.name) as names, array_agg(u.output) as outputs, array_agg(u.n::integer) as n,
+         array_agg(u.had) as had, array_agg(u.size) as sizes
+    from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::int[], $6::bigint[]) with ordinality as u (job, fence, name, output, had, size, n)
    cross join lateral (select from bellhop.jobqueue q
                         where q.id = u.job and q.fence = u.fence and q.state in ('running', 'assigned') and q.msq is null
                           for no key update skip locked) l
 )
-select f.n[k] from free f, bellhop.keep_steps(f.jobs, f.names, f.outputs::jsonb[]) k
+select f.n[k.place], k.has, k.size from free f, bellhop.keep_counted_steps(f.jobs, f.names, f.outputs::jsonb[], f.had, f.sizes) k
 
 -- name: sensors_begin
 -- Whether this instance, $1, starts workflows, and whether some have to be given to others first. Index:

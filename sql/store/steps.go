@@ -22,6 +22,7 @@ type Steps struct {
 	all   []*connection
 	mu    sync.Mutex
 	queue []*keptStep
+	had   map[scheduler.Claim]stepCount
 	ctx   context.Context // of the transactions: a caller may be gone before its step is kept
 	stop  context.CancelFunc
 }
@@ -43,7 +44,7 @@ const (
 
 // NewSteps returns a desk for steps; it connects at its first use.
 func NewSteps(url string) (*Steps, error) {
-	s := &Steps{free: make(chan *connection, stepLanes)}
+	s := &Steps{free: make(chan *connection, stepLanes), had: map[scheduler.Claim]stepCount{}}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	for range stepLanes {
 		conn, err := newConnection(url, "steps", upkeepByIndex())
@@ -115,7 +116,7 @@ func (s *Steps) save(ctx context.Context, of scheduler.Claim, step scheduler.Sav
 				}
 			}
 			go func() {
-				keepAll(s.ctx, lane, list)
+				s.keepAll(lane, list)
 				s.free <- lane
 			}()
 		case <-ctx.Done():
@@ -145,8 +146,8 @@ func (s *Steps) next() (list []*keptStep) {
 
 // keepAll keeps steps in one transaction. A step that is refused, or whose job is locked, is kept alone after that, and
 // waits for a lock for a moment only: none fails because of another, nor waits for it.
-func keepAll(ctx context.Context, lane *connection, list []*keptStep) {
-	kept, err := keepTogether(ctx, lane, list)
+func (s *Steps) keepAll(lane *connection, list []*keptStep) {
+	kept, err := s.keepTogether(lane, list)
 	away := err != nil && transient(err)
 	var alone []*keptStep
 	for n, k := range list {
@@ -160,12 +161,12 @@ func keepAll(ctx context.Context, lane *connection, list []*keptStep) {
 		}
 	}
 	for _, k := range alone {
-		k.done <- keepOne(ctx, lane, k.of, k.step)
+		k.done <- keepOne(s.ctx, lane, k.of, k.step)
 	}
 }
 
 // keepTogether gives which steps were kept, by their place from 1: all but those whose job another transaction has.
-func keepTogether(ctx context.Context, lane *connection, list []*keptStep) (kept map[int]bool, err error) {
+func (s *Steps) keepTogether(lane *connection, list []*keptStep) (kept map[int]bool, err error) {
 	var jobs, fences []int64
 	var names []string
 	var outputs []*string
@@ -173,15 +174,18 @@ func keepTogether(ctx context.Context, lane *connection, list []*keptStep) (kept
 		jobs, fences = append(jobs, int64(k.of.Job)), append(fences, int64(k.of.Fence))
 		names, outputs = append(names, k.step.Name), append(outputs, outputOf(k.step))
 	}
+	had, sizes := s.counts(list)
 	kept = map[int]bool{}
-	err = lane.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, saveStepsSQL, jobs, fences, names, outputs)
+	err = lane.use(s.ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, saveStepsSQL, jobs, fences, names, outputs, had, sizes)
 		if err != nil {
 			return err
 		}
-		done, err := pgx.CollectRows(rows, pgx.RowTo[int])
-		for _, n := range done {
-			kept[n] = err == nil
+		done, err := pgx.CollectRows(rows, pgx.RowToStructByPos[placedStep])
+		for _, d := range done {
+			if kept[d.Place] = err == nil; err == nil {
+				s.counted(list[d.Place-1].of, d)
+			}
 		}
 		return err
 	})

@@ -137,3 +137,30 @@ func TestSteps_ACallForSeveralHasTheBoundsOfEach(t *testing.T) {
 		t.Errorf("a name that is told twice is kept as %s", got)
 	}
 }
+
+// Law: a job keeps exactly as many steps as it may, though the desk has them counted now and then only, and its agent
+// keeps some by SQL meanwhile.
+func TestSteps_TheirBoundIsExact(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	steps := desk(e, NewSteps)
+	id := e.insert("type", "'cat'")
+	of := e.claim(demand(1))[0].Claim
+	const most, own = 1000, 40
+	for n := range most - own {
+		if n%20 == 10 && n/20 < own {
+			e.exec("select bellhop.save_step($1, $2, $3)", int64(of.Job), int64(of.Fence), fmt.Sprintf("own %d", n))
+		}
+		if err := steps.Save(t.Context(), of, scheduler.SavedStep{Name: fmt.Sprintf("step %d", n)}); err != nil {
+			t.Fatalf("step %d: %v", n, err)
+		}
+	}
+	err := steps.Save(t.Context(), of, scheduler.SavedStep{Name: "too many"})
+	var refused *scheduler.StepRefused
+	if !errors.As(err, &refused) || !strings.Contains(refused.Why, "would keep 1001 steps and 4004 bytes with step too many; it may keep 1000") {
+		t.Errorf("one more: %v", err)
+	}
+	if got := e.one("select count(*) from bellhop.saved_step where job = $1", int64(id)); got != fmt.Sprint(most) {
+		t.Errorf("%s steps are kept", got)
+	}
+}
