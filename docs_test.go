@@ -103,7 +103,7 @@ func TestDocs_NamedFilesExist(t *testing.T) {
 	}
 }
 
-// Every target of make that a page tells to type is there.
+// Every target of make that a page names is there.
 func TestDocs_NamedTargetsExist(t *testing.T) {
 	t.Parallel()
 	makefile, err := os.ReadFile("Makefile")
@@ -123,7 +123,7 @@ func TestDocs_NamedTargetsExist(t *testing.T) {
 		}
 		for _, found := range typed.FindAllStringSubmatch(string(text), -1) {
 			if target := found[1] + found[2]; !strings.Contains(string(makefile), "\n"+target+":") {
-				t.Errorf("%s tells to type make %s, which Makefile does not have", page, target)
+				t.Errorf("%s names make %s, which Makefile does not have", page, target)
 			}
 		}
 	}

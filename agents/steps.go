@@ -134,7 +134,7 @@ func readRest(m *jsonMessage) (r scheduler.Resting, err error) {
 	}
 	if isThere(m.Children) {
 		r.Children = string(m.Children)
-		return r, nil
+		return r, ofNoQuery(m.Children)
 	}
 	if isThere(m.Sleep) {
 		if r.Pause, err = pause(m.Sleep); err != nil {
@@ -160,4 +160,20 @@ func readRest(m *jsonMessage) (r scheduler.Resting, err error) {
 		return r, fmt.Errorf(`"await": %w`, err)
 	}
 	return r, nil
+}
+
+// ofNoQuery refuses child jobs that are queries: an agent has no rights to the database, and would get the rows on its
+// stdin. The keys are read as PostgreSQL reads them; what is no list of objects is refused there.
+func ofNoQuery(children []byte) error {
+	var list []map[string]json.RawMessage
+	if json.Unmarshal(children, &list) != nil {
+		return nil
+	}
+	for n, child := range list {
+		if isThere(child["msq"]) {
+			return fmt.Errorf(`"msq" of child %d: an agent's child jobs cannot be queries, since it has no rights to the database; `+
+				`a handler in an app can make them, or a session that takes the job`, n+1)
+		}
+	}
+	return nil
 }

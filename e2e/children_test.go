@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -110,31 +111,31 @@ func TestChildren_OfAnAgent(t *testing.T) {
 	})
 }
 
-// A child job may be a query: its parent goes on when all its items have run.
+// A worker's child job may be a query: its parent goes on when all items have run. An agent's may not: it has no rights
+// to the database, and could have any row on its stdin.
 func TestChildren_AQuery(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
-	script := e.file("film", `#!/usr/bin/env python3
-import json, sys
-print('{"bellhop":1}', flush=True)
-for job in map(json.loads, iter(sys.stdin.readline, "")):
-    if "children.1" not in job.get("steps", {}):
-        print(json.dumps({"children": [{"type": "cut", "msq": "select n from generate_series(1, 50) n"}]}), flush=True)
-        continue
-    print(json.dumps({"result": [sorted(map(int, open("cuts"))), [end["state"] for end in job["steps"]["children.1"]]]}))
-    print('{"ok":true}', flush=True)
+	sneaks := e.file("sneaks", `#!/bin/sh
+echo '{"bellhop":1}'
+while read -r job; do echo '{"children":[{"type":"cut","\u006dsq":"select 1 as n"}]}'; done
 `, 0o755)
-	e.serve(quick(1) + agents(fmt.Sprintf("type: film, command: [%s], dialect: json, workdir: %s", script, e.dir),
+	e.serve(quick(1) + agents(fmt.Sprintf("type: sneaks, command: [%s], dialect: json", sneaks),
 		fmt.Sprintf("type: cut, command: [%s], mode: exec, workdir: %s", e.file("cut", "#!/bin/sh\neval \"$1\"; echo $n >>cuts\n", 0o755), e.dir)))
 	id := e.insert("type", "film")
-	e.waitState(id, "succeeded")
-	var want []string
-	for n := range 50 {
-		want = append(want, strconv.Itoa(n+1))
+	const query = `[{"type": "cut", "msq": "select n from generate_series(1, 50) n"}]`
+	e.sql("select bellhop.children(id, fence, $1) from bellhop.take('{film}')", query)
+	e.waitState(id, "ready")
+	if got := value[string](e, "select steps::text from bellhop.take('{film}')"); !strings.Contains(got, `"state": "succeeded"`) {
+		t.Errorf("its child has ended as %s", got)
 	}
-	if got := value[string](e, "select result::text from bellhop.jobqueue where type = 'film'"); got != "[["+strings.Join(want, ", ")+`], ["succeeded"]]` {
-		t.Errorf("its result is %s", got)
+	cuts, err := os.ReadFile(e.dir + "/cuts")
+	if n := len(strings.Fields(string(cuts))); err != nil || n != 50 {
+		t.Errorf("%d items have run (%v)", n, err)
 	}
+	sneaky := e.insert("type", "sneaks")
+	e.waitState(sneaky, "failed")
+	has(t, e.ok("show", strconv.FormatInt(sneaky, 10)), "an agent's child jobs cannot be queries")
 }
 
 // Workers of apps, killed while children run.

@@ -89,9 +89,9 @@ func (f *Fairness) least(all []Contender) time.Duration {
 	return most
 }
 
-// Serve notes that n children of a type have held slots for so long. The type has had its first slot then, also if it
-// holds none at any look: otherwise it would stay next to every process that runs one line, and a type that keeps its
-// processes would never make room.
+// Serve notes that n children of a type have held slots for so long. The type has had its first slot then, though no
+// look may have seen it there. Otherwise it would be first in the order for ever. Its turns would come from processes
+// that run one line, and a type that keeps its processes would never make room.
 func (f *Fairness) Serve(t TypeName, n int, held time.Duration) {
 	if f.had != nil && n > 0 && held > 0 {
 		f.had[t] += time.Duration(n) * held / time.Duration(f.weight(t))

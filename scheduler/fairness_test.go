@@ -174,9 +174,9 @@ func (h *fairHost) someNeverRan(n int) bool {
 
 const flood = 1_000_000
 
-// The bound: whatever the others have waiting, a type that wakes, and has had no more than its share, starts its first
-// job once each slot has come to the end of its line (a process that comes up: of its first one), and a look and the
-// start of a process are over.
+// The bound: a type that wakes, and has had no more than its share, waits until each slot has come to the end of its
+// line. For a process that is coming up, that is its first line. Then a look and the start of a process follow. What
+// the others have waiting does not matter.
 func TestFairness_ATypeThatWakesIsNext(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

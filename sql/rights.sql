@@ -484,6 +484,7 @@ grant EXECUTE on function bellhop.refuse_parameters to bellhop_scheduler;
 grant EXECUTE on function bellhop.refuse_plain to bellhop_scheduler;
 grant EXECUTE on function bellhop.refuse_rest to bellhop_scheduler;
 grant EXECUTE on function bellhop.refuse_result to bellhop_scheduler;
+grant EXECUTE on function bellhop.refuse_run to bellhop_scheduler;
 grant EXECUTE on function bellhop.refuse_step to bellhop_scheduler;
 grant EXECUTE on function bellhop.refuse_worker to bellhop_scheduler;
 grant EXECUTE on function bellhop.release to bellhop_operator;

@@ -1191,8 +1191,8 @@ CREATE INDEX workflow_instance ON bellhop.workflow USING btree (instance) WHERE 
 
 -- triggers
 CREATE TRIGGER _000_refuse_insert BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.type = ''::text) OR (octet_length(new.type) > 500) OR (new.run_on = ''::text) OR (octet_length(new.run_on) > 1000) OR (new.key = ''::text) OR (length(new.key) > 1000) OR (octet_length(new.key) > 2600) OR (new.share = ''::text) OR (length(new.share) > 200) OR ((new.priority < '-20'::integer) OR (new.priority > 19)) OR (new.max_attempts < 1) OR (new.timeout <= '00:00:00'::interval) OR (new.on_failure <> ALL (ARRAY['fail'::text, 'block'::text, 'run'::text])) OR (strpos(new.args, '
-'::text) > 0) OR (strpos(new.args, ''::text) > 0) OR (new.msq IS NOT NULL) OR (new.repeat IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.locks IS NOT NULL) OR (new.vars IS NOT NULL))) EXECUTE FUNCTION bellhop.refuse();
-CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars, share ON bellhop.jobqueue FOR EACH ROW EXECUTE FUNCTION bellhop.refuse();
+'::text) > 0) OR (strpos(new.args, ''::text) > 0) OR (new.msq IS NOT NULL) OR (new.repeat IS NOT NULL) OR (new.priority_name IS NOT NULL) OR (new.locks IS NOT NULL) OR (new.vars IS NOT NULL) OR (new.reasons IS NOT NULL))) EXECUTE FUNCTION bellhop.refuse();
+CREATE TRIGGER _000_refuse_update AFTER UPDATE OF type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, reasons, vars, share ON bellhop.jobqueue FOR EACH ROW EXECUTE FUNCTION bellhop.refuse();
 CREATE TRIGGER _005_share_template BEFORE INSERT ON bellhop.jobqueue FOR EACH ROW WHEN (((new.share IS NULL) AND (new.vars IS NOT NULL) AND (((pg_sequence_last_value('bellhop.share_types'::regclass) >> (hashtext(new.type) & 31)) & (1)::bigint) = 1))) EXECUTE FUNCTION bellhop.share_by_template();
 CREATE TRIGGER _010_locks_came AFTER INSERT OR UPDATE OF locks, reasons ON bellhop.jobqueue FOR EACH ROW WHEN (((new.locks IS NOT NULL) OR ((new.reasons IS NOT NULL) AND (strpos(('|'::text || array_to_string(new.reasons, '|'::text)), '|rate-limit:'::text) > 0)))) EXECUTE FUNCTION bellhop.locks_came();
 CREATE TRIGGER _020_results AFTER UPDATE OF state ON bellhop.jobqueue FOR EACH ROW WHEN (((new.template IS NOT NULL) AND (new.state = 'ready'::text) AND (old.state <> ALL (ARRAY['ready'::text, 'assigned'::text, 'running'::text])))) EXECUTE FUNCTION bellhop.results_came();
@@ -2575,6 +2575,12 @@ CREATE OR REPLACE FUNCTION bellhop.refuse_rings(called text, source text)
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
+
+CREATE OR REPLACE FUNCTION bellhop.refuse_run(j bellhop.jobqueue, job bigint, fence bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
 
 CREATE OR REPLACE FUNCTION bellhop.refuse_step(job bigint, name text, output jsonb)
  RETURNS void

@@ -42,6 +42,7 @@ begin
     when not (new.on_failure in ('fail', 'block', 'run')) then 'on_failure_known'
     when not (new.priority_name ~ '^[A-Za-z0-9]+$') then 'priority_name'
     when not (new.priority between -20 and 19) then 'priority_range'
+    when not case when array_ndims(new.reasons) > 1 then false else array_position(new.reasons, null) is null end then 'reasons_well_formed'
     when not (new.repeat in ('once', 'until_empty')) then 'repeat_known'
     when not (new.repeat is null or new.msq is not null) then 'repeat_needs_msq'
     when not (new.run_on <> '' and octet_length(new.run_on) <= 1000) then 'run_on_not_empty'
@@ -66,6 +67,7 @@ begin
       when 'on_failure_known' then 'Write fail, block or run.'
       when 'priority_name' then 'Letters and digits; its number goes into priority.'
       when 'priority_range' then 'Write a number from -20 (first) to 19 (last).'
+      when 'reasons_well_formed' then 'Write a list of texts, without NULL: ''{import:2026-11,rate-limit:2:mail}''.'
       when 'repeat_known' then 'Write once or until_empty.'
       when 'repeat_needs_msq' then 'It is for jobs with a query (msq).'
       when 'run_on_not_empty' then 'Write 1 to 1000 bytes; NULL is any host.'
@@ -91,12 +93,13 @@ create or replace trigger _000_refuse_insert before insert on bellhop.jobqueue
     or new.on_failure not in ('fail', 'block', 'run')
     -- by hand
     or strpos(new.args, e'\n') > 0 or strpos(new.args, e'\r') > 0
-    or new.msq is not null or new.repeat is not null or new.priority_name is not null or new.locks is not null or new.vars is not null)
+    or new.msq is not null or new.repeat is not null or new.priority_name is not null or new.locks is not null or new.vars is not null
+    or new.reasons is not null)
   execute function bellhop.refuse();
 
 -- After it: a row trigger before every UPDATE would lock each row once more, whatever the UPDATE writes.
 create or replace trigger _000_refuse_update
-  after update of type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, vars, share on bellhop.jobqueue
+  after update of type, args, msq, repeat, priority, priority_name, key, run_on, max_attempts, timeout, on_failure, locks, reasons, vars, share on bellhop.jobqueue
   for each row execute function bellhop.refuse();
 
 -- As a CHECK would: where replication or a restore keeps the other triggers from firing, too.

@@ -35,8 +35,8 @@ func DefinitionKeys() string {
 	return `-- Made from scheduler/grammar by make generate.
 
 -- definition_keys: the keys that each part of a definition, and a child job, may have, the kind of each value, and its
--- bounds. kinds are the kinds of sensors that may have the key; wrong is the sentence about a value, which stands for %s, and hint says
--- what to write instead.
+-- bounds. kinds are the kinds of sensors that may have the key. wrong is the sentence about a value, which stands for
+-- %s, and hint says what to write instead.
 -- Grant: scheduler
 create or replace function bellhop.definition_keys() returns table (
   part text, n integer, key text, wants text, required boolean, example text, kinds text[], choices text[], pattern text, lowest integer, most integer,

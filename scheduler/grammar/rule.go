@@ -17,15 +17,16 @@ var rules = func() map[string]string {
 }()
 
 var byHand = map[string]string{
-	"jobqueue_args_or_msq":       "a job has {args} or {msq}, not both",
-	"jobqueue_args_one_line":     "{args} must be one line: agents read lines",
-	"jobqueue_msq_not_empty":     "the query of {msq} is empty",
-	"jobqueue_repeat_needs_msq":  "{repeat} concerns the query of {msq}, and none is given",
-	"jobqueue_priority_name":     "{priority_name} takes letters and digits",
-	"dependency_wanted_ends":     "{wanted} is one or more of succeeded, failed, cancelled, quarantined",
-	"jobqueue_locks_well_formed": "{locks} is level:name=exclusive or level:name=shared (name may be * for all or ? for unknown), or big",
-	"jobqueue_vars_are_strings":  "variables are strings",
-	"jobqueue_state_known":       "there is no such state",
+	"jobqueue_args_or_msq":         "a job has {args} or {msq}, not both",
+	"jobqueue_args_one_line":       "{args} must be one line: agents read lines",
+	"jobqueue_msq_not_empty":       "the query of {msq} is empty",
+	"jobqueue_reasons_well_formed": "{reasons} is a list of texts, without NULL",
+	"jobqueue_repeat_needs_msq":    "{repeat} concerns the query of {msq}, and none is given",
+	"jobqueue_priority_name":       "{priority_name} takes letters and digits",
+	"dependency_wanted_ends":       "{wanted} is one or more of succeeded, failed, cancelled, quarantined",
+	"jobqueue_locks_well_formed":   "{locks} is level:name=exclusive or level:name=shared (name may be * for all or ? for unknown), or big",
+	"jobqueue_vars_are_strings":    "variables are strings",
+	"jobqueue_state_known":         "there is no such state",
 }
 
 // Rules are the names of the constraints that have words.

@@ -16,7 +16,7 @@ declare
   keys  constant text[] := array(select k.key from bellhop.definition_keys() k where k.part = 'child' order by k.n);
   wrong text;
 begin
-  if jsonb_typeof(children) <> 'array' or jsonb_array_length(children) not between 1 and 1000 then
+  if coalesce(jsonb_typeof(children) <> 'array' or jsonb_array_length(children) not between 1 and 1000, true) then
     return 'children are a list of 1 to 1000 jobs, such as [{"type":"resize","args":"1.jpg"}]';
   end if;
   for c in select jsonb_array_elements(children) loop
@@ -32,11 +32,14 @@ begin
     end if;
   end loop;
   return (select format('%s of child %s is not %s', k.key, x.n, case k.wants when 'words' then 'a list of texts, such as ["' || k.like || '"]'
-                                                                      when 'pairs' then 'an object of names and texts' else 'true or false' end)
-            from (select d.n, d.key, d.wants, substr(d.example, length('write it like ') + 1) as like,
-                         case d.wants when 'words' then 'array' when 'pairs' then 'object' when 'flag' then 'boolean' end as kind
-                    from bellhop.definition_keys() d where d.part = 'child') k
-            join jsonb_array_elements(children) with ordinality as x (c, n) on x.c ? k.key and jsonb_typeof(x.c -> k.key) <> k.kind
+                                                                      when 'pairs' then 'an object of names and texts' when 'flag' then 'true or false' else 'a text or a number' end)
+            from (select d.n, d.key, d.wants, substr(d.example, length('write it like ') + 1) as like
+                    from bellhop.definition_keys() d where d.part = 'child' and d.key <> 'args') k
+           cross join jsonb_array_elements(children) with ordinality as x (c, n)
+           cross join lateral (select x.c -> k.key as v, jsonb_typeof(x.c -> k.key) as kind) v
+           where v.kind <> 'null'
+             and not case k.wants when 'words' then case when v.kind = 'array' then not exists (select from jsonb_array_elements(v.v) e where jsonb_typeof(e) <> 'string') else false end
+                                  when 'pairs' then v.kind = 'object' when 'flag' then v.kind = 'boolean' else v.kind in ('string', 'number') end
            order by x.n, k.n limit 1);
 end
 $$;
@@ -57,11 +60,11 @@ begin
     insert into bellhop.jobqueue as q (type, args, msq, repeat, vars, priority, run_at, not_after, held, locks, reasons, share, run_on, max_attempts,
                                        own_attempts, timeout, traceparent, submitted_by)
     select c ->> 'type', case jsonb_typeof(c -> 'args') when 'string' then c ->> 'args' when 'null' then null else (c -> 'args')::text end,
-           c ->> 'msq', c ->> 'repeat', c -> 'vars', coalesce((c ->> 'priority')::smallint, j.priority),
+           c ->> 'msq', c ->> 'repeat', nullif(c -> 'vars', 'null'), coalesce((c ->> 'priority')::smallint, j.priority),
            (c ->> 'run_at')::timestamptz, (c ->> 'not_after')::timestamptz, coalesce((c ->> 'held')::boolean, false),
-           case when c ? 'locks' then array(select jsonb_array_elements_text(c -> 'locks')) end,
-           case when c ? 'reasons' then array(select jsonb_array_elements_text(c -> 'reasons')) end, c ->> 'share', c ->> 'run_on',
-           coalesce((c ->> 'max_attempts')::integer, 1), case when c ? 'max_attempts' then true end, (c ->> 'timeout')::interval,
+           case when jsonb_typeof(c -> 'locks') = 'array' then array(select jsonb_array_elements_text(c -> 'locks')) end,
+           case when jsonb_typeof(c -> 'reasons') = 'array' then array(select jsonb_array_elements_text(c -> 'reasons')) end, c ->> 'share', c ->> 'run_on',
+           coalesce((c ->> 'max_attempts')::integer, 1), case when c ->> 'max_attempts' is not null then true end, (c ->> 'timeout')::interval,
            j.traceparent, make_children.submitted_by
       from jsonb_array_elements(make_children.children) with ordinality as x (c, n)
      order by n

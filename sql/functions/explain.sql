@@ -259,7 +259,7 @@ begin
       end if;
       if j.waiting_for like 'items_wait: %' then
         for r in select x.m[1] as n, nullif(x.m[2], 'any host') as place, x.m[3]::timestamptz as since
-                   from regexp_matches(j.waiting_for, '([0-9]+?) for (.+?) since ([0-9-]+T[0-9:.]+Z)(?:, |$)', 'g') x (m)
+                   from regexp_matches(j.waiting_for, '([0-9]+?) for (.+?) since ([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.0-9]*Z)(?:, (?=[0-9]+ for )|$)', 'g') x (m)
         loop
           h := bellhop.hindrance(j.type, r.place, j.priority, j.priority_name);
           return query

@@ -30,9 +30,9 @@ as $$
                 then format('the output of step %s has %s bytes, and may have 1048576; put it into a table, and keep its key', name, octet_length(output::text)) end
 $$;
 
--- keep_counted_steps: keeps steps of jobs whose rows the caller has locked, and gives the places of those that are kept
--- now, from 1, with how many steps their job has then, and how many bytes of outputs. had and sizes are what each job had
--- before; NULL: it is counted, which takes longer the more it has. A job has at most 1,000 steps, and 16 MiB of outputs.
+-- keep_counted_steps: keeps steps of jobs whose rows the caller has locked. It gives the places of those that are kept
+-- now, from 1, with the number of steps that their job has then, and the bytes of its outputs. had and sizes are those
+-- of each job before; NULL: they are counted, which takes longer the more steps there are. A job has at most 1,000 steps, and 16 MiB of outputs.
 -- refuse_step tells why a step has no place. Index: the primary keys of saved_step and jobqueue.
 -- Grant: scheduler
 create or replace function bellhop.keep_counted_steps(jobs bigint[], names text[], outputs jsonb[], had integer[], sizes bigint[])
@@ -62,7 +62,7 @@ begin
         on conflict on constraint saved_step_pkey do nothing
     returning saved_step.job, saved_step.name
   ), stepped as (
-    update bellhop.jobqueue q set stepped = true from kept k where q.id = k.job and q.stepped is not true
+    update bellhop.jobqueue q set stepped = true from kept k where q.id = any (jobs) and q.id = k.job and q.stepped is not true
   )
   select min(t.n), max(t.had + t.nth)::integer, max(t.size + t.sum)::bigint from told t join kept k on k.job = t.job and k.name = t.name group by k.job, k.name;
 end

@@ -47,8 +47,29 @@ as $$
                           '{1,300,2,0.5}'::real[]) as pauses) p
 $$;
 
--- own_run: the job's row, locked, if it runs under this fence; raises BH004 if it does not, and so ends the transaction.
--- A caller without a right to the type is refused before it learns anything of the job.
+-- refuse_run: raises BH004 if this row of the job does not run under this fence. A caller without a right to the type is
+-- refused before it learns anything of the job.
+-- Grant: scheduler
+create or replace function bellhop.refuse_run(j bellhop.jobqueue, job bigint, fence bigint) returns void
+language plpgsql stable
+set search_path = pg_catalog, bellhop, pg_temp
+as $$
+begin
+  if j.id is not null then
+    perform bellhop.refuse_worker(j.type);
+  end if;
+  if j.id is null or j.fence is distinct from refuse_run.fence or j.state not in ('running', 'assigned') then
+    raise exception using errcode = 'BH004', message = format('job %s does not run under fence %s', refuse_run.job, refuse_run.fence),
+      detail = case when j.id is null then 'There is no such job.' else format('It is %s under fence %s.', j.state, j.fence) end,
+      hint = 'This run was replaced, cancelled or finished: undo its work (ROLLBACK), and take the next job.';
+  elsif j.msq is not null then
+    raise feature_not_supported using message = format('job %s is a query, and ends when its items have', refuse_run.job),
+      hint = 'Call bellhop.finish_item(job, fence, item) in the transaction of each item, and answer its line with OK.';
+  end if;
+end
+$$;
+
+-- own_run: the job's row, locked, if it runs under this fence; if it does not, refuse_run ends the transaction.
 -- Grant: scheduler
 create or replace function bellhop.own_run(job bigint, fence bigint) returns bellhop.jobqueue
 language plpgsql volatile
@@ -58,17 +79,7 @@ declare
   j bellhop.jobqueue;
 begin
   select q.* into j from bellhop.jobqueue q where q.id = own_run.job for no key update;
-  if found then
-    perform bellhop.refuse_worker(j.type);
-  end if;
-  if j.id is null or j.fence is distinct from own_run.fence or j.state not in ('running', 'assigned') then
-    raise exception using errcode = 'BH004', message = format('job %s does not run under fence %s', own_run.job, own_run.fence),
-      detail = case when j.id is null then 'There is no such job.' else format('It is %s under fence %s.', j.state, j.fence) end,
-      hint = 'This run was replaced, cancelled or finished: undo its work (ROLLBACK), and take the next job.';
-  elsif j.msq is not null then
-    raise feature_not_supported using message = format('job %s is a query, and ends when its items have', own_run.job),
-      hint = 'Call bellhop.finish_item(job, fence, item) in the transaction of each item, and answer its line with OK.';
-  end if;
+  perform bellhop.refuse_run(j, own_run.job, own_run.fence);
   return j;
 end
 $$;
@@ -179,13 +190,17 @@ as $$
 declare
   ended bigint[];
   types text[];
+  other bigint;
+  fence bigint;
+  j     bellhop.jobqueue;
 begin
   with o as (
     update bellhop.jobqueue q
        set state = 'succeeded', ended_at = clock_timestamp(), started_at = coalesce(q.started_at, clock_timestamp()), exit_code = 0, error = null,
            reason = null, lease_until = null, result = u.result, waiting_for = null
       from (select x.job, x.fence, x.result from unnest(jobs, fences, results) as x (job, fence, result) order by x.job) u
-     where q.id = u.job and q.fence = u.fence and q.state || '' in ('running', 'assigned') and q.msq is null
+     where q.id = any (jobs) and q.id = u.job -- the list makes an index the only way, whatever size the table had
+       and q.fence = u.fence and q.state || '' in ('running', 'assigned') and q.msq is null
     returning q.id, q.type, q.attempt, q.fence, q.instance, q.host, q.child, q.attempt_at, q.started_at, q.spawned_at
   ), kept as (
     -- Kept also for an instance, which is still to hear how its agent ended (../queries/settled_already.sql).
@@ -197,11 +212,14 @@ begin
   select array_agg(o.id), array_agg(distinct o.type) into ended, types from o;
   perform bellhop.refuse_worker(t) from unnest(types) t;
   if cardinality(ended) is distinct from cardinality(jobs) then
-    perform bellhop.own_run(u.job, u.fence) from unnest(jobs, fences) as u (job, fence) where u.job <> all (coalesce(ended, '{}')); -- which says why
+    for other, fence in select u.job, u.fence from unnest(jobs, fences) as u (job, fence) where u.job <> all (coalesce(ended, '{}')) order by 1 loop
+      select q.* into j from bellhop.jobqueue q where q.id = other; -- not locked: another transaction may wait for this one
+      perform bellhop.refuse_run(j, other, fence);
+    end loop;
     raise serialization_failure using message = 'a job was changed while it ended', hint = 'Undo this transaction, and try it again.';
   end if;
   perform bellhop.ended(jobs);
-  perform bellhop.ring_over(jobs);
+  perform bellhop.ring_over(ended);
 end
 $$;
 drop function if exists bellhop.end_well(bigint[], jsonb[]); -- of earlier versions

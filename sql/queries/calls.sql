@@ -285,9 +285,9 @@ select bellhop.retention_goes_on($1, $2, $3)
 select bellhop.save_step($1, $2, $3, $4::jsonb) from (select set_config('lock_timeout', '100ms', true) offset 0) t
 
 -- name: save_steps
--- Keeps what several runs have done, and gives the places of those that are kept, from 1, with the number of steps that
--- the job has then, and the bytes of their outputs: $1 jobs, $2 fences, $3 names of steps, $4 outputs, $5 how many steps
--- each job has, $6 how many bytes (NULL: count them). Guard: the fence; a run that was replaced, a step that is refused,
+-- Keeps what several runs have done. It gives the places of the steps that are kept, from 1, with the number of steps
+-- that the job has then, and the bytes of their outputs. $1 jobs, $2 fences, $3 names of steps, $4 outputs, $5 how many
+-- steps each job has, $6 how many bytes (NULL: count them). Guard: the fence; a run that was replaced, a step that is refused,
 -- and a job that another transaction has locked are passed over, so that no run fails or waits because of another.
 -- Index: the primary keys.
 with free as materialized (

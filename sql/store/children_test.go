@@ -83,22 +83,26 @@ func TestChildren_ThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	for children, why := range map[string]string{
-		`[]`:                                    "children are a list of 1 to 1000 jobs",
-		`{"type":"cut"}`:                        "children are a list of 1 to 1000 jobs",
-		`[{"type":"cut","locks":"a:b=shared"}]`: `locks of child 1 is not a list of texts, such as ["db:orders=exclusive"]`,
-		`[{"type":"cut","vars":["A=b"]}]`:       "vars of child 1 is not an object of names and texts",
-		`[{"type":"cut","held":"yes"}]`:         "held of child 1 is not true or false",
-		`[{"type":"cut","key":"a"}]`:            "child 1 has the unknown key key",
-		`[{"type":"cut","args":"a","msq":"b"}]`: "its child jobs cannot be made: ",
-		`[{"args":"x"}]`:                        "child 1 has no type",
-		`[{"type":"cut"},7]`:                    "child 2 has no type",
-		`[{"type":"command","args":"stop"}]`:    "child 1 is of type command, which a run cannot make",
-		`[{"type":"cut","after":[1]}]`:          "child 1 has the unknown key after; known are type, args, msq,",
-		`[{"type":"cut","args":"a\nb"}]`:        "its child jobs cannot be made: new row for relation \"jobqueue\" violates check constraint \"jobqueue_args_one_line\"",
-		`[{"type":"cut","priority":99}]`:        "its child jobs cannot be made: ",
-		`[{"type":"cut","timeout":"soon"}]`:     "its child jobs cannot be made: ",
-		`[{"type":"cut","run_at":"soon"}]`:      "its child jobs cannot be made: ",
-		`[{"type":"cut\u0000"}]`:                "its child jobs cannot be made: ",
+		`[]`:                                          "children are a list of 1 to 1000 jobs",
+		`{"type":"cut"}`:                              "children are a list of 1 to 1000 jobs",
+		`[{"type":"cut","locks":"a:b=shared"}]`:       `locks of child 1 is not a list of texts, such as ["db:orders=exclusive"]`,
+		`[{"type":"cut","vars":["A=b"]}]`:             "vars of child 1 is not an object of names and texts",
+		`[{"type":"cut","reasons":["a",null]}]`:       "reasons of child 1 is not a list of texts, such as ",
+		`[{"type":"cut"},{"type":"cut","locks":[7]}]`: "locks of child 2 is not a list of texts, such as ",
+		`[{"type":"cut","run_on":["x"]}]`:             "run_on of child 1 is not a text or a number",
+		`[{"type":"cut","msq":true}]`:                 "msq of child 1 is not a text or a number",
+		`[{"type":"cut","held":"yes"}]`:               "held of child 1 is not true or false",
+		`[{"type":"cut","key":"a"}]`:                  "child 1 has the unknown key key",
+		`[{"type":"cut","args":"a","msq":"b"}]`:       "its child jobs cannot be made: ",
+		`[{"args":"x"}]`:                              "child 1 has no type",
+		`[{"type":"cut"},7]`:                          "child 2 has no type",
+		`[{"type":"command","args":"stop"}]`:          "child 1 is of type command, which a run cannot make",
+		`[{"type":"cut","after":[1]}]`:                "child 1 has the unknown key after; known are type, args, msq,",
+		`[{"type":"cut","args":"a\nb"}]`:              "its child jobs cannot be made: new row for relation \"jobqueue\" violates check constraint \"jobqueue_args_one_line\"",
+		`[{"type":"cut","priority":99}]`:              "its child jobs cannot be made: ",
+		`[{"type":"cut","timeout":"soon"}]`:           "its child jobs cannot be made: ",
+		`[{"type":"cut","run_at":"soon"}]`:            "its child jobs cannot be made: ",
+		`[{"type":"cut\u0000"}]`:                      "its child jobs cannot be made: ",
 	} {
 		id := e.insert("type, max_attempts", "'cat', 5")
 		e.rests(e.claim(demand(1))[0], scheduler.Resting{Children: children})
@@ -166,6 +170,9 @@ func TestChildren_OfAWorker(t *testing.T) {
 		if _, err := w.Exec(t.Context(), make, r.id, r.fence, children); sqlstate(err) != code {
 			t.Errorf("%s: %v", children, err)
 		}
+	}
+	if _, err := w.Exec(t.Context(), make, r.id, r.fence, nil); sqlstate(err) != "22023" {
+		t.Errorf("no list: %v", err)
 	}
 	if _, err := w.Exec(t.Context(), make, r.id, r.fence+1, `[{"type":"cut"}]`); sqlstate(err) != "BH004" {
 		t.Errorf("another fence: %v", err)

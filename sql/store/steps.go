@@ -162,6 +162,7 @@ func (s *Steps) keepAll(lane *connection, list []*keptStep) {
 	}
 	for _, k := range alone {
 		k.done <- keepOne(s.ctx, lane, k.of, k.step)
+		s.forget(k.of)
 	}
 }
 
@@ -174,7 +175,7 @@ func (s *Steps) keepTogether(lane *connection, list []*keptStep) (kept map[int]b
 		jobs, fences = append(jobs, int64(k.of.Job)), append(fences, int64(k.of.Fence))
 		names, outputs = append(names, k.step.Name), append(outputs, outputOf(k.step))
 	}
-	had, sizes := s.counts(list)
+	had, sizes, taken := s.counts(list)
 	kept = map[int]bool{}
 	err = lane.use(s.ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, saveStepsSQL, jobs, fences, names, outputs, had, sizes)
@@ -184,7 +185,7 @@ func (s *Steps) keepTogether(lane *connection, list []*keptStep) (kept map[int]b
 		done, err := pgx.CollectRows(rows, pgx.RowToStructByPos[placedStep])
 		for _, d := range done {
 			if kept[d.Place] = err == nil; err == nil {
-				s.counted(list[d.Place-1].of, d)
+				s.counted(list[d.Place-1].of, d, taken)
 			}
 		}
 		return err
