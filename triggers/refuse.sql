@@ -47,7 +47,7 @@ begin
     when not (new.repeat is null or new.msq is not null) then 'repeat_needs_msq'
     when not (new.run_on <> '' and octet_length(new.run_on) <= 1000) then 'run_on_not_empty'
     when not (new.share <> '' and length(new.share) <= 200) then 'share'
-    when not (new.timeout > interval '0') then 'timeout_positive'
+    when not (new.timeout > interval '0' and new.timeout <= interval '100 years') then 'timeout_positive'
     when not (new.type <> '' and octet_length(new.type) <= 500) then 'type_named'
     when not (new.vars is null or (jsonb_typeof(new.vars) = 'object' and not jsonb_path_exists(new.vars, 'strict $.* ? (@.type() != "string")'))) then 'vars_are_strings'
   end;
@@ -72,7 +72,7 @@ begin
       when 'repeat_needs_msq' then 'It is for jobs with a query (msq).'
       when 'run_on_not_empty' then 'Write 1 to 1000 bytes; NULL is any host.'
       when 'share' then 'Write 1 to 200 characters; NULL is none.'
-      when 'timeout_positive' then 'Write an interval such as ''90 s''; NULL is none.'
+      when 'timeout_positive' then 'Write an interval such as ''90 s'', at most 100 years; NULL is none.'
       when 'type_named' then 'Write 1 to 500 bytes.'
       when 'vars_are_strings' then 'Write an object of texts: {"NAME": "value"}.'
     end;
@@ -89,7 +89,7 @@ create or replace trigger _000_refuse_insert before insert on bellhop.jobqueue
     or new.share = '' or length(new.share) > 200
     or new.priority not between -20 and 19
     or new.max_attempts < 1
-    or new.timeout <= interval '0'
+    or new.timeout <= interval '0' or new.timeout > interval '100 years'
     or new.on_failure not in ('fail', 'block', 'run')
     -- by hand
     or strpos(new.args, e'\n') > 0 or strpos(new.args, e'\r') > 0

@@ -19,6 +19,9 @@ type refusal struct {
 	hint  string
 }
 
+// longest is the bound of a time that a column holds.
+const longest = "100 years"
+
 // ruleNames are the names of rules that are not called as their field is.
 var ruleNames = map[string]string{
 	"type": "type_named", "key": "key_not_empty", "run_on": "run_on_not_empty", "priority": "priority_range",
@@ -43,8 +46,11 @@ func (f Field) refusal() (r refusal, ok bool) {
 	case text && f.Most+f.MostBytes > 0:
 		f.size(&r)
 	case f.Kind == Long:
-		r.test, r.fails = column+" > interval '0'", column+" <= interval '0'"
-		r.says, r.hint = name+" must be longer than 0", "Write an interval such as '90 s'; NULL is none."
+		// A longer one, or infinity, leads to times and numbers that no statement can have.
+		r.test = column + " > interval '0' and " + column + " <= interval '" + longest + "'"
+		r.fails = column + " <= interval '0' or " + column + " > interval '" + longest + "'"
+		r.says = name + " must be longer than 0, and at most " + longest
+		r.hint = "Write an interval such as '90 s', at most " + longest + "; NULL is none."
 	case (f.Kind == Whole || f.Kind == Count) && f.Most > 0:
 		between := fmt.Sprintf("between %d and %d", f.Least, f.Most)
 		r.test, r.fails = column+" "+between, column+" not "+between

@@ -39,6 +39,10 @@ begin
       then format('%s: %s is not a valid duration; write it like 10s, 15m or 1h30m', place, v)
     when wants = 'long' and v #>> '{}' !~ '[1-9]' then format('%s must be more than nothing; write it like 10s, 15m or 1h30m', place)
     when wants = 'long' and v #>> '{}' like '-%' then format('%s is negative (%s)', place, v #>> '{}')
+    -- A job's timeout may be 100 years, each of 360 days (scheduler/grammar).
+    when wants = 'long' and coalesce(substring(v #>> '{}' from '([0-9]+)[.0-9]*h')::numeric, 0) + coalesce(substring(v #>> '{}' from '([0-9]+)[.0-9]*m(?!s)')::numeric / 60, 0)
+                            + coalesce(substring(v #>> '{}' from '([0-9]+)[.0-9]*s')::numeric / 3600, 0) >= 864000
+      then format('%s is %s, which is too much; write it like 10s, 15m or 1h30m', place, v #>> '{}')
   end;
 end
 $$;

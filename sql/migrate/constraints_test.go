@@ -69,7 +69,9 @@ func bounds() (list []constraint) {
 			no("'0'")
 			no("'-1 s'")
 			yes("'1 ms'")
-			yes("'10 years'")
+			no("'101 years'")
+			no("'100000000 years'")
+			yes("'100 years'")
 		case f.Kind == grammar.Whole || f.Kind == grammar.Count:
 			no("%d", f.Least-1)
 			yes("%d", f.Least)

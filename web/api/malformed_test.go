@@ -61,6 +61,8 @@ func TestWorkflows_WhatIsMalformedIsRefusedAlikeByFileAPIAndSQL(t *testing.T) {
 		{step(`"timeout": "soon"`), `steps[0].timeout: "soon" is not a valid duration; write it like 10s, 15m or 1h30m`},
 		{step(`"timeout": "0s"`), `steps[0].timeout must be more than nothing; write it like 10s, 15m or 1h30m`},
 		{step(`"timeout": "-1h"`), `steps[0].timeout is negative (-1h)`},
+		{step(`"timeout": "1000000h"`), `steps[0].timeout is 1000000h, which is too much; write it like 10s, 15m or 1h30m`},
+		{step(`"timeout": "51839999m70s"`), `steps[0].timeout is 51839999m70s, which is too much; write it like 10s, 15m or 1h30m`},
 		{step(`"on_failure": "block"`), `on_failure cannot be "block"; known are fail, run`},
 		{step(`"after": ["b"]`), `there is no step "b"; a step is named by its name`},
 		{step(`"after": ["a"]`), `step "a" cannot come after itself; leave it out`},
