@@ -10,6 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"bellhop/scheduler/grammar"
 )
 
 // string reads one string. Values are not repeated in problems: the file holds
@@ -147,16 +149,13 @@ func (r *reader) duration(to *time.Duration, want span) func(node, string) {
 			r.problem(n, "", "%s is negative (%s)", at, s)
 		case d == 0 && want == someTime:
 			r.problem(n, "write it like 10s, 15m or 1h30m", "%s must be more than nothing", at)
-		case d >= longest:
+		case d >= grammar.Longest:
 			r.problem(n, "write it like 10s, 15m or 1h30m", "%s is %s, which is too much", at, s)
 		default:
 			*to = d
 		}
 	}
 }
-
-// longest bounds a duration, as it bounds a job's timeout: 100 years of PostgreSQL's 360 days.
-const longest = 864_000 * time.Hour
 
 // each calls read for every member of a list of n.
 func (r *reader) each(n node, at, form string, read func(n node, at string)) {

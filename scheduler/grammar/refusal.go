@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 // refusal is a rule of the queue about one field: the value is within the bounds that the field states.
@@ -19,8 +20,11 @@ type refusal struct {
 	hint  string
 }
 
-// longest is the bound of a time that a column holds.
-const longest = "100 years"
+// Longest bounds a duration; longest is the same for PostgreSQL, whose years have 360 days.
+const (
+	Longest = 864_000 * time.Hour
+	longest = "100 years"
+)
 
 // ruleNames are the names of rules that are not called as their field is.
 var ruleNames = map[string]string{

@@ -287,9 +287,9 @@ select bellhop.save_step($1, $2, $3, $4::jsonb) from (select set_config('lock_ti
 -- name: save_steps
 -- Keeps what several runs have done. It gives the places of the steps that are kept, from 1, with the number of steps
 -- that the job has then, and the bytes of their outputs. $1 jobs, $2 fences, $3 names of steps, $4 outputs, $5 how many
--- steps each job has, $6 how many bytes (NULL: count them). Guard: the fence; a run that was replaced, a step that is refused,
--- and a job that another transaction has locked are passed over, so that no run fails or waits because of another.
--- Index: the primary keys.
+-- steps each job has, $6 how many bytes (NULL: count them). Guard: the fence; a run that was replaced, a step that is
+-- refused, and a job that another transaction has locked are passed over, so that no run fails or waits because of
+-- another. Index: the primary keys.
 with free as materialized (
   select array_agg(u.job) as jobs, array_agg(u.name) as names, array_agg(u.output) as outputs, array_agg(u.n::integer) as n,
          array_agg(u.had) as had, array_agg(u.size) as sizes

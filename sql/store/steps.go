@@ -161,8 +161,9 @@ func (s *Steps) keepAll(lane *connection, list []*keptStep) {
 		}
 	}
 	for _, k := range alone {
-		k.done <- keepOne(s.ctx, lane, k.of, k.step)
-		s.forget(k.of)
+		err := keepOne(s.ctx, lane, k.of, k.step)
+		s.forget(k.of) // before the run can save another
+		k.done <- err
 	}
 }
 

@@ -46,7 +46,7 @@ func (s *Steps) counts(list []*keptStep) (had []*int, sizes []*int64, taken map[
 	return had, sizes, taken
 }
 
-// counted remembers what a job has with a step that was kept. Near its bounds, what was taken with it does not count.
+// counted remembers what a job has with a step that was kept. taken are the counts that its transaction used.
 func (s *Steps) counted(of scheduler.Claim, d placedStep, taken map[scheduler.Claim]stepCount) {
 	uses := countServes
 	if c, known := taken[of]; known {
