@@ -52,14 +52,15 @@ begin
 end
 $$;
 
--- prune: deletes jobs that are over for longer than a time. last is NULL if there are no more.
+-- prune: deletes jobs that are over for longer than a time. last is NULL if fewer than `most` were left: a search for
+-- more would read the rest of the queue once again.
 -- Grant: operator scheduler
 create or replace function bellhop.prune(older_than interval, states text[], past bigint, most integer, rjm boolean default false,
                                          out deleted integer, out last bigint)
 language sql volatile security definer
 set search_path = pg_catalog, bellhop, pg_temp
 as $$
-  select count(*)::integer, max(p.job)
+  select count(*)::integer, case when count(*) >= most then max(p.job) end
     from bellhop.prune_jobs(null, clock_timestamp() - older_than, states, past, most, rjm, false) p
 $$;
 
@@ -82,7 +83,7 @@ begin
   end if;
   execute format($q$with gone as materialized (select p.job, p."row" from bellhop.prune_jobs($1, $2, $3, $4, $5, false, true) p),
                          kept as (insert into %s (job, "row") select g.job, g."row" from gone g)
-                    select count(*)::integer, max(g.job) from gone g where not g."row" ? 'messages'$q$, to_regclass(archive))
+                    select count(*)::integer, case when count(*) >= $5 then max(g.job) end from gone g where not g."row" ? 'messages'$q$, to_regclass(archive))
     into deleted, last using since, until, states, past, most;
 end
 $$;

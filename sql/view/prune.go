@@ -55,42 +55,45 @@ func (l Look) PruneCount(ctx context.Context, f PruneFilter) ([]PruneRow, error)
 // Prune deletes jobs that are over, with their attempts and logs, and gives how many; but none that others wait for, or
 // whose files are still to be deleted. It takes many small transactions: what was deleted before an error stays so.
 func (l Look) Prune(ctx context.Context, f PruneFilter) (int64, error) {
-	return l.prune(ctx, lookPruneSQL, func(past int64) []any { return append(f.args(), past, pruneMost, f.RJM) })
+	return l.prune(ctx, lookPruneSQL, f, f.RJM)
 }
 
 // PruneInto writes each job to a table before it deletes it, in the same transaction. RJM's are as others are.
 func (l Look) PruneInto(ctx context.Context, f PruneFilter, table string) (int64, error) {
-	return l.prune(ctx, lookPruneIntoSQL, func(past int64) []any { return append(f.args(), past, pruneMost, table) })
+	return l.prune(ctx, lookPruneIntoSQL, f, table)
 }
 
 // PruneSome is Prune of the next thousand jobs behind an id, and gives behind which the others are; nil: there are
 // none.
 func (l Look) PruneSome(ctx context.Context, f PruneFilter, past int64) (n int64, next *int64, err error) {
-	type some struct {
-		Deleted int64
-		Last    *int64
-	}
-	rows, err := collect[some](ctx, l.db, "prune", lookPruneSQL, append(f.args(), past, pruneMost, f.RJM)...)
-	if err != nil {
-		return 0, nil, err
-	}
-	return rows[0].Deleted, rows[0].Last, nil
+	some, err := l.pruneSome(ctx, lookPruneSQL, f, past, f.RJM)
+	return some.Deleted, some.Last, err
 }
 
-func (l Look) prune(ctx context.Context, query string, args func(past int64) []any) (n int64, err error) {
-	type some struct {
-		Deleted int64
-		Last    *int64
+// pruned is what one transaction has deleted.
+type pruned struct {
+	Deleted int64
+	Last    *int64 // the id behind which it goes on; nil: there are no more
+	Until   time.Time
+}
+
+func (l Look) pruneSome(ctx context.Context, query string, f PruneFilter, past int64, last any) (pruned, error) {
+	rows, err := collect[pruned](ctx, l.db, "prune", query, append(f.args(), past, pruneMost, last)...)
+	if err != nil {
+		return pruned{}, err
 	}
+	return rows[0], nil
+}
+
+// prune takes one transaction after the other. All have the time of the first as their bound: with a bound that moves,
+// a busy queue always has some more jobs that are old enough.
+func (l Look) prune(ctx context.Context, query string, f PruneFilter, last any) (n int64, err error) {
 	for past := int64(0); ; {
-		rows, err := collect[some](ctx, l.db, "prune", query, args(past)...)
-		if err != nil {
+		some, err := l.pruneSome(ctx, query, f, past, last)
+		n += some.Deleted
+		if err != nil || some.Last == nil {
 			return n, err
 		}
-		n += rows[0].Deleted
-		if rows[0].Last == nil {
-			return n, nil
-		}
-		past = *rows[0].Last
+		past, f.Until = *some.Last, some.Until
 	}
 }
