@@ -120,7 +120,7 @@ var (
 	JobRun = Metric{
 		"bellhop.job.run.duration",
 		"s",
-		"How long an agent had a job; for a query, how long its items were given to agents.",
+		"How long an agent had a job; for a query, the time during which its items were given to agents.",
 		[]string{LabelType, LabelOutcome},
 	}
 	ForecastError = Metric{
