@@ -192,8 +192,9 @@ func (s *stage) recovers(ctx context.Context, token int64) (time.Duration, error
 // probe is the token of the job that tells when the queue works again.
 const probe = 9_000_000
 
-// slack is what a machine may take beyond the promise: a lease and a heartbeat, counted from the last fault.
-const slack = 10 * time.Second
+// slack is what a machine may take beyond the promise: a lease and a heartbeat, counted from the last fault. On a busy
+// machine it grows with what a start took there before the first fault: an instance that was killed starts again.
+func (s *stage) slack() time.Duration { return max(10*time.Second, 5*s.startup) }
 
 // gather is called when the work is over, or stands still (over). It ends the instances, and reads what the history
 // left behind.
@@ -224,7 +225,7 @@ func (s *stage) gather(ctx context.Context, over error, l *load, e *evidence) er
 	if n > 0 {
 		e.left = append(e.left, fmt.Sprintf("%d jobs are still in the hands of instances", n))
 	}
-	e.told, e.kills, e.lostTail, e.promise = l.told, s.kills, s.lostTail, s.lag+s.lag/6+slack
+	e.told, e.kills, e.lostTail, e.promise = l.told, s.kills, s.lostTail, s.lag+s.lag/6+s.slack()
 	if e.journal, err = readJournal(s.journal()); err != nil {
 		return err
 	}

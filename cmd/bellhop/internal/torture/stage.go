@@ -40,9 +40,10 @@ type stage struct {
 	runs      int         // instances started
 	story     []string
 	strokes   int
-	recorded  bool // what happens to each job
-	kills     int  // agents that were killed
-	lostTail  bool // a promoted server lacks the newest commits
+	startup   time.Duration // how long the first instances took until they were live: how busy the machine is
+	recorded  bool          // what happens to each job
+	kills     int           // agents that were killed
+	lostTail  bool          // a promoted server lacks the newest commits
 }
 
 func (s *stage) journal() string { return filepath.Join(s.dir, "journal") }
@@ -151,12 +152,15 @@ func (s *stage) prepare(ctx context.Context, instances int, lines bool) error {
 	if err := s.run(ctx, "attach", "torture_row", "--type", "warm", "--pool", "4", "--status-col", "status"); err != nil {
 		return err
 	}
+	began := time.Now()
 	for range instances {
 		if err := s.add(lines); err != nil {
 			return err
 		}
 	}
-	return s.live(ctx, instances)
+	err := s.live(ctx, instances)
+	s.startup = time.Since(began)
+	return err
 }
 
 // run runs one command of the program under test on the history's database.
