@@ -189,10 +189,15 @@ func (p *bellhop) insertMany() string {
 }
 
 // left says all that the predicate of jobqueue_ready says, or it would read the whole table at every look.
+// left has the conditions of one index each: else it would read the whole queue, while the watch runs.
 func (p *bellhop) left() string {
-	return `select (select count(*) from bellhop.jobqueue where type = any ('{` + strings.Join(p.served(), ",") + `}') and state = 'ready' and not held and run_on is null)
-	             + (select count(*) from bellhop.jobqueue where state in ('assigned', 'running') and instance is not null)`
+	ready := "select count(*) from bellhop.jobqueue where state = 'ready' and not held and type = any ('{" +
+		strings.Join(p.served(), ",") + "}') and "
+	return "select (" + ready + "locks is null and share is null and run_on is null) + (" +
+		ready + "locks is null and share is not null) + (" + ready + "locks is not null)" + `
+		+ (select count(*) from bellhop.jobqueue where state in ('assigned', 'running') and instance is not null)`
 }
+
 func (p *bellhop) bad() string {
 	return "select count(*) from bellhop.jobqueue where state <> 'succeeded' or attempt <> 1"
 }

@@ -37,8 +37,10 @@ type options struct {
 // process is a contender in a process of its own, under a hidden name of this very program, so that it shares no
 // garbage collector with the producers.
 type process struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
+	many int // such processes on the one database; 0: one
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	more []process // those beside the first
 }
 
 // yardstick is what such a process is told.
@@ -51,6 +53,23 @@ type yardstick struct {
 }
 
 func (p *process) run(b *bench, y yardstick) error {
+	if err := p.one(b, y); err != nil {
+		return err
+	}
+	p.more = nil
+	for range p.many - 1 {
+		var beside process
+		if err := beside.one(b, y); err != nil {
+			_ = p.stop()
+			return err
+		}
+		p.more = append(p.more, beside)
+	}
+	return nil
+}
+
+// one starts one process.
+func (p *process) one(b *bench, y yardstick) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -77,7 +96,7 @@ func (p *process) run(b *bench, y yardstick) error {
 		return err
 	}
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != ready {
-		_ = p.stop() // what it says is in its log
+		_ = p.end() // what it says is in its log
 		return fmt.Errorf("the %s did not come up; %s", y.Kind, tail(log.Name()))
 	}
 	return nil
@@ -86,6 +105,15 @@ func (p *process) run(b *bench, y yardstick) error {
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
 func (p *process) stop() error {
+	all := []error{p.end()}
+	for i := range p.more {
+		all = append(all, p.more[i].end())
+	}
+	return errors.Join(all...)
+}
+
+// end ends one process.
+func (p *process) end() error {
 	_ = p.in.Close()
 	timer := time.AfterFunc(20*time.Second, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()

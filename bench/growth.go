@@ -14,25 +14,8 @@ func (b *bench) grown(ctx context.Context, name, rows string) (template string, 
 	if b.templates[name] != "" {
 		return b.templates[name], nil
 	}
-	b.say("    filling a table: %s", name)
-	db, err := b.database(ctx, "")
+	db, err := b.filled(ctx, name, rows)
 	if err != nil {
-		return "", err
-	}
-	if err := b.migrate(ctx, b.binary, db.url); err != nil {
-		return "", err
-	}
-	conn, err := pgx.Connect(ctx, db.url)
-	if err != nil {
-		return "", err
-	}
-	for _, statement := range []string{rows, "vacuum analyze"} {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			_ = conn.Close(ctx)
-			return "", err
-		}
-	}
-	if err := conn.Close(ctx); err != nil {
 		return "", err
 	}
 	// A copy is refused while any session, autovacuum included, is connected.
@@ -50,6 +33,29 @@ func (b *bench) grown(ctx context.Context, name, rows string) (template string, 
 	}
 	b.templates[name] = db.name
 	return db.name, nil
+}
+
+// filled makes a database with bellhop's schema and many rows.
+func (b *bench) filled(ctx context.Context, name, rows string) (*database, error) {
+	b.say("    filling a table: %s", name)
+	db, err := b.database(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := b.migrate(ctx, b.binary, db.url); err != nil {
+		return nil, err
+	}
+	conn, err := pgx.Connect(ctx, db.url)
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range []string{rows, "vacuum analyze"} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			_ = conn.Close(ctx)
+			return nil, err
+		}
+	}
+	return db, conn.Close(ctx)
 }
 
 // ask runs one query on the server's own database.

@@ -51,6 +51,9 @@ func run() error {
 	before := flag.String("before", "", "an older `binary`, which the measure called server compares with")
 	rounds := flag.Int("rounds", 0, "interleaved rounds of every measure; 0: as many as the form has")
 	span := flag.Duration("span", 30*time.Second, "for how long each phase of the measure called long lasts")
+	phase := flag.String("phase", "", "one `phase` of the measure called long, such as \"a held snapshot\"; empty: all")
+	rate := flag.Int("rate", 500, "how many jobs a second come in the measure called long")
+	millions := flag.Int("millions", 10, "how many `million` finished rows the measure called millions has; half as many wait")
 	full := flag.Bool("full", false, "the long form: longer, more rounds, and what takes a million rows")
 	only := flag.String("only", "", "measures, with commas between; empty: all of the form")
 	jsonPath := flag.String("json", "", "`file` for JSON lines, one a figure")
@@ -73,7 +76,7 @@ func run() error {
 		return err
 	}
 	defer b.end()
-	b.span = *span
+	b.span, b.phaseOnly, b.rate, b.millions = *span, *phase, *rate, *millions
 	if *before != "" {
 		if b.before, err = filepath.Abs(*before); err != nil {
 			return err
@@ -130,17 +133,21 @@ func choose(only string, full bool) ([]measure, error) {
 
 // bench is one run: a server, what was measured, and where it goes.
 type bench struct {
-	binary  string // bellhop
-	before  string // an older one, or empty
-	agent   string // what does the work
-	tmp     string
-	full    bool
-	span    time.Duration // of a phase
-	began   time.Time
-	cluster *pgdev.Cluster
-	dbs     int
-	figures []figure
-	out     *json.Encoder
+	binary string // bellhop
+	before string // an older one, or empty
+	agent  string // what does the work
+	tmp    string
+	full   bool
+	// The measure called long: how long each phase lasts, which one alone, and how many jobs come a second.
+	span      time.Duration
+	phaseOnly string
+	rate      int
+	millions  int // finished rows of the measure called millions
+	began     time.Time
+	cluster   *pgdev.Cluster
+	dbs       int
+	figures   []figure
+	out       *json.Encoder
 	// templates are databases with many rows, by what is in them.
 	templates map[string]string
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,8 +33,8 @@ var phases = []phase{
 	{name: "restarts of PostgreSQL", slots: 64, beside: restartServer, bellhop: true},
 }
 
-// longRate is how many jobs come a second, each with 1 ms of work.
-const longRate, longProducers = 500, 4
+// longProducers share the jobs (-rate) between them, each with 1 ms of work.
+const longProducers = 4
 
 // What a long run has shown, by phase.
 const (
@@ -47,7 +48,13 @@ const (
 
 // measureLong runs each phase for a while (-span), beside River where that takes part.
 func measureLong(ctx context.Context, b *bench, round int) error {
+	if b.phaseOnly != "" && !slices.ContainsFunc(phases, func(p phase) bool { return p.name == b.phaseOnly }) {
+		return fmt.Errorf("no phase is called %q: see measure_long.go", b.phaseOnly)
+	}
 	for _, p := range phases {
+		if b.phaseOnly != "" && p.name != b.phaseOnly {
+			continue
+		}
 		steps := []func() error{func() error { return b.phase(ctx, round, p, &bellhop{b: b, slots: p.slots, max: p.slots}) }}
 		if !p.bellhop {
 			steps = append(steps, func() error { return b.phase(ctx, round, p, &river{b: b, best: true}) })
@@ -160,7 +167,7 @@ func (s *session) tenths(ctx context.Context, round int, p phase, since time.Tim
 func (s *session) produce(ctx context.Context, p phase, span time.Duration) (n int, err error) {
 	if p.burst > 0 {
 		for began := time.Now(); time.Since(began) < span; time.Sleep(p.burst) {
-			many := int(p.burst.Seconds() * longRate)
+			many := int(p.burst.Seconds() * float64(s.b.rate))
 			if _, err := s.conn.Exec(ctx, s.insertMany(), many); err != nil {
 				return n, err
 			}
@@ -186,7 +193,7 @@ func (s *session) produce(ctx context.Context, p phase, span time.Duration) (n i
 
 // steady is one producer. What it is late with, it does not skip.
 func (s *session) steady(ctx context.Context, span time.Duration) (n int, err error) {
-	const gap = time.Second * longProducers / longRate
+	gap := time.Second * longProducers / time.Duration(s.b.rate)
 	var conn *pgx.Conn
 	defer func() {
 		if conn != nil {
