@@ -158,9 +158,9 @@ $$;
 drop function if exists bellhop.prune_runs(interval, integer);
 
 -- retain_runs: for runs that were over for as long as their state's age says (ms; NULL, or none: for ever), the oldest
--- first, deletes at most so many jobs, and then the runs that have none left, with their events and messages. If there
--- are none any more, it also deletes the versions of workflows that were deleted for longer than any run is kept.
--- Returns how many jobs and runs. Index: run_ended_as.
+-- first, deletes at most so many jobs, and then the runs that have none left, with their events and messages. If those
+-- were fewer than `most`, it also deletes the versions of workflows that were deleted for longer than any run is kept.
+-- Returns how many jobs and runs: fewer than `most` are all that there were. Index: run_ended_as.
 -- Grant: scheduler
 create or replace function bellhop.retain_runs(states text[], ages bigint[], most integer, archive text) returns integer
 language plpgsql volatile
@@ -189,7 +189,7 @@ begin
     perform bellhop.runs_forgotten(ids);
     n := n + cardinality(ids);
   end loop;
-  if n = 0 and cardinality(ages) > 0 and array_position(ages, null) is null then
+  if n < most and cardinality(ages) > 0 and array_position(ages, null) is null then
     delete from bellhop.workflow_past p
      where p.workflow = any (array(select x.workflow from bellhop.workflow_past x
                                     where x.what = 'deleted' and x.changed_at < clock_timestamp() - (select max(a) from unnest(ages) a) * interval '1 ms'))

@@ -119,7 +119,8 @@ func (r *Retention) runs(ctx context.Context, did func(int64) (bool, error)) err
 		if err := r.ask(ctx, &n, retainRunsSQL, states, ages, retainMost, r.keep.Archive); err != nil {
 			return fmt.Errorf("delete runs that were over long ago: %w", err)
 		}
-		if goesOn, err := did(n); err != nil || !goesOn || n == 0 {
+		// A search for more would never end where runs grow old all the time.
+		if goesOn, err := did(n); err != nil || !goesOn || n < retainMost {
 			return err
 		}
 		r.pause(ctx, began)
