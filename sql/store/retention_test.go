@@ -140,14 +140,15 @@ func TestRetention_RunsGoWhole(t *testing.T) {
 	}
 }
 
-// A pass ends with a transaction that finds less than it may delete. Where runs grow old all the time, a search for more
-// would find some each time.
+// A pass ends with a transaction that finds less than it may delete. Where runs grow old all the time, a search for
+// more would find some each time.
 func TestRetention_DoesNotFollowTheClock(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	e.apply("w", "null", chain)
 	skipped := func(from, to int) {
-		e.exec("select bellhop.workflow_event('w', 'order ' || g) from generate_series($1::int, $2::int) g", from, to)
+		e.exec("select bellhop.workflow_event('w', 'order ' || g) from generate_series($1::int, $2::int) g",
+			from, to)
 		e.exec("select bellhop.take_events(10, false)")
 		e.exec("update bellhop.run set ended_at = now() - interval '181 days' where state = 'skipped'")
 	}
