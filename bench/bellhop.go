@@ -188,8 +188,7 @@ func (p *bellhop) insertMany() string {
 	return "insert into bellhop.jobqueue (type, args) select 'noop', g::text from generate_series(1, $1::int) g"
 }
 
-// left says all that the predicate of jobqueue_ready says, or it would read the whole table at every look.
-// left has the conditions of one index each: else it would read the whole queue, while the watch runs.
+// left has all conditions of an index in each of its parts: else it would read the whole queue, while the watch runs.
 func (p *bellhop) left() string {
 	ready := "select count(*) from bellhop.jobqueue where state = 'ready' and not held and type = any ('{" +
 		strings.Join(p.served(), ",") + "}') and "

@@ -180,20 +180,10 @@ func (s *session) millionsPrune(ctx context.Context, round int) error {
 func (s *session) millionsPages(ctx context.Context, round int, large, small *site) error {
 	var ratios []float64
 	for _, path := range millionsPages {
-		times := map[*site][]float64{}
-		for i := range s.b.length(20, 60) {
-			for _, at := range []*site{large, small} {
-				ms, _, err := at.first(ctx, path)
-				if err != nil {
-					return err
-				}
-				if i > 0 { // the first warms
-					times[at] = append(times[at], ms)
-				}
-			}
+		_, l, f, err := s.b.besides(ctx, path, large, small)
+		if err != nil {
+			return err
 		}
-		l, f := percentile(times[large], 0.5), percentile(times[small], 0.5)
-		s.b.say("        %-40s p50 %s ms, with 1,000 rows %s ms: %s", path, number(l), number(f), number(l/f))
 		ratios = append(ratios, l/f)
 	}
 	s.b.note(round, fmt.Sprintf(millionsSlowest, s.b.millions), s.name(), slices.Max(ratios), "×")

@@ -75,6 +75,26 @@ func webFill(n int) string {
 		insert into bellhop.jobqueue (type, args) select 'later', g::text from generate_series(1, %[1]d / 10) g`, n, every)
 }
 
+// besides asks for a page of a large queue and of a small one, in turn: the times of the large one, and the median of
+// each.
+func (b *bench) besides(ctx context.Context, path string, large, small *site) (all []float64, l, f float64, err error) {
+	times := map[*site][]float64{}
+	for i := range b.length(20, 60) {
+		for _, at := range []*site{large, small} {
+			ms, _, err := at.first(ctx, path)
+			if err != nil {
+				return nil, 0, 0, err
+			}
+			if i > 0 { // the first warms
+				times[at] = append(times[at], ms)
+			}
+		}
+	}
+	l, f = percentile(times[large], 0.5), percentile(times[small], 0.5)
+	b.say("        %-40s p50 %s ms, with 1,000 rows %s ms: %s", path, number(l), number(f), number(l/f))
+	return times[large], l, f, nil
+}
+
 // webTimes asks for every page of a large queue and of a small one, in turn.
 func (b *bench) webTimes(ctx context.Context, round int) error {
 	many, err := b.grown(ctx, webRows, webFill(1_000_000))
@@ -100,20 +120,10 @@ func (b *bench) webTimes(ctx context.Context, round int) error {
 			var all, slowest, slowestFew []float64
 			search := 0.0
 			for _, path := range append(paths, searches...) {
-				times := map[*site][]float64{}
-				for i := range b.length(20, 60) {
-					for _, at := range []*site{large, small} {
-						ms, _, err := at.first(ctx, path)
-						if err != nil {
-							return err
-						}
-						if i > 0 { // the first warms
-							times[at] = append(times[at], ms)
-						}
-					}
+				times, l, f, err := b.besides(ctx, path, large, small)
+				if err != nil {
+					return err
 				}
-				l, f := percentile(times[large], 0.5), percentile(times[small], 0.5)
-				b.say("        %-40s p50 %s ms, with 1,000 rows %s ms: %s", path, number(l), number(f), number(l/f))
 				if slices.Contains(searches, path) {
 					search = max(search, l)
 					continue
@@ -121,7 +131,7 @@ func (b *bench) webTimes(ctx context.Context, round int) error {
 				if len(slowest) == 0 || l/f > slowest[0]/slowestFew[0] {
 					slowest, slowestFew = []float64{l}, []float64{f}
 				}
-				all = append(all, times[large]...)
+				all = append(all, times...)
 			}
 			b.note(round, webFirst, "bellhop", slowest[0], "ms")
 			b.note(round, webFirst, webFew, slowestFew[0], "ms")
