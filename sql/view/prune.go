@@ -77,8 +77,9 @@ type pruned struct {
 	Until   time.Time
 }
 
-func (l Look) pruneSome(ctx context.Context, query string, f PruneFilter, past int64, last any) (pruned, error) {
-	rows, err := collect[pruned](ctx, l.db, "prune", query, append(f.args(), past, pruneMost, last)...)
+// pruneSome takes one transaction; with is the $7 of its query.
+func (l Look) pruneSome(ctx context.Context, query string, f PruneFilter, past int64, with any) (pruned, error) {
+	rows, err := collect[pruned](ctx, l.db, "prune", query, append(f.args(), past, pruneMost, with)...)
 	if err != nil {
 		return pruned{}, err
 	}
@@ -87,9 +88,9 @@ func (l Look) pruneSome(ctx context.Context, query string, f PruneFilter, past i
 
 // prune takes one transaction after the other. All have the time of the first as their bound: with a bound that moves,
 // a busy queue always has some more jobs that are old enough.
-func (l Look) prune(ctx context.Context, query string, f PruneFilter, last any) (n int64, err error) {
+func (l Look) prune(ctx context.Context, query string, f PruneFilter, with any) (n int64, err error) {
 	for past := int64(0); ; {
-		some, err := l.pruneSome(ctx, query, f, past, last)
+		some, err := l.pruneSome(ctx, query, f, past, with)
 		n += some.Deleted
 		if err != nil || some.Last == nil {
 			return n, err
