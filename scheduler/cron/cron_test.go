@@ -64,6 +64,8 @@ func TestNext_Table(t *testing.T) {
 		{"0 0 29 2 *", "", "2026-01-01T00:00:00Z", "02-29 00:00:00 UTC"},
 		{"0 0 13 * FRI", "", "2026-01-01T00:00:00Z", "01-02 00:00:00 UTC, 01-09 00:00:00 UTC, 01-13 00:00:00 UTC"},
 		{"0 0 1-7 * */7", "", "2026-01-01T00:00:00Z", "01-04 00:00:00 UTC, 02-01 00:00:00 UTC"},
+		{"*/10 * 1 * *", "", "2026-01-31T10:37:21Z", "02-01 00:00:00 UTC, 02-01 00:10:00 UTC"},
+		{"*/10 * * * 1-5", prague, "2026-05-31T10:37:21Z", "06-01 00:00:00 CEST"},
 		{"@weekly", "", "2026-01-01T00:00:00Z", "01-04 00:00:00 UTC"},
 		{"5/20 9-17/4 * jan,MAR 7", "", "2026-01-31T00:00:00Z", "03-01 09:05:00 UTC, 03-01 09:25:00 UTC"},
 	} {
@@ -120,6 +122,34 @@ func TestNext_AgreesWithAnotherLibrary(t *testing.T) {
 				t.Fatalf("%s after %s: %s, another library says %s", text, at, next, other)
 			}
 			at = next
+		}
+	})
+}
+
+// A spec that goes by time that passes fires in each minute whose clock shows it, whatever the clock does.
+func TestNext_LeavesNoMinuteOut(t *testing.T) {
+	t.Parallel()
+	zones := []string{"UTC", "Europe/Prague", "Australia/Lord_Howe", "America/Santiago", "Pacific/Apia", "Asia/Tehran"}
+	rapid.Check(t, func(t *rapid.T) {
+		step := rapid.SampledFrom([]int{7, 10, 15, 30}).Draw(t, "step")
+		days := rapid.SampledFrom([]string{"1 * *", "31 * *", "* * 1-5", "* * 0", "1,15 * 3", "* */2 *"}).Draw(t, "days")
+		zone := rapid.SampledFrom(zones).Draw(t, "zone")
+		s, err := Parse(fmt.Sprintf("*/%d * %s", step, days), zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// In the last days of a month: what has its date is found by looking over the end.
+		month := time.Date(2010, time.Month(rapid.IntRange(1, 240).Draw(t, "month")), 1, 0, 0, 0, 0, s.zone)
+		at := month.Add(-time.Duration(rapid.Int64Range(0, int64(72*time.Hour/time.Second)).Draw(t, "before")) * time.Second)
+		got, ok := s.Next(at)
+		want := at.Truncate(time.Minute).Add(time.Minute)
+		for ; !s.onDay(want.In(s.zone)) || want.In(s.zone).Minute()%step != 0; want = want.Add(time.Minute) {
+			if want.Sub(at) > 70*24*time.Hour {
+				return
+			}
+		}
+		if !ok || !got.Equal(want) {
+			t.Fatalf("%s in %s after %s: %s, and the clock shows it at %s", s, zone, at, got.In(s.zone), want.In(s.zone))
 		}
 	})
 }

@@ -107,10 +107,12 @@ func (s Spec) nextPassing(after time.Time) (time.Time, bool) {
 		h, m, sec := t.Clock()
 		switch {
 		case !s.onDay(t):
-			// The first moment of the next day. Where midnight is left out, time.Date is an hour off, to either side.
-			next := first(year, month, day+1, 0, 0, 0, s.zone)
+			// The first moment of the next day, by its own date: first compares what the clock shows with it. Where
+			// midnight is left out, time.Date is an hour off, to either side.
+			y, mon, d := time.Date(year, month, day+1, 12, 0, 0, 0, s.zone).Date()
+			next := first(y, mon, d, 0, 0, 0, s.zone)
 			if !next.After(t) { // midnight came twice
-				next = t.Add(time.Hour)
+				next = t.Add(time.Duration(3600-60*m-sec) * time.Second)
 			}
 			t = next
 		case s.hour&(1<<h) == 0:
