@@ -32,6 +32,7 @@ type options struct {
 	Drain bool   // set up for many waiting jobs, where a contender knows a difference
 	Exec  bool   // a process for every job, where a contender can
 	Slots int    // of an app with handlers, 0: the default
+	Batch int    // how many jobs a handler of the app gets in one call, 0: one at a time
 }
 
 // process is a contender in a process of its own, under a hidden name of this very program, so that it shares no

@@ -30,6 +30,7 @@ var goals = []goal{
 	{measure: drainOfWaiting, base: "reference", atLeast: 0.95},
 	{measure: drainOfWaiting, base: "River best", atLeast: 2},
 	{measure: drainInside, base: "River best", atLeast: 2.5},
+	{measure: drainBatches, base: "River best", atLeast: 5},
 	{measure: pickUpInside, base: "River best", atMost: 0.5},
 	{measure: stepsKept, atLeast: 8000},
 	{measure: takeDrain, base: "handlers inside", atLeast: 0.8},

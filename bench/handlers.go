@@ -18,12 +18,14 @@ import (
 type handlers struct {
 	bellhop
 	inside process
+	batch  int // how many jobs a handler gets in one call; 0: one at a time
 }
 
 func (h *handlers) start(ctx context.Context, url string, o options) error {
 	if err := h.b.migrate(ctx, h.b.binary, url); err != nil {
 		return err
 	}
+	o.Batch = h.batch
 	return h.inside.run(h.b, yardstick{Kind: "handlers", URL: url, options: o})
 }
 
@@ -44,22 +46,12 @@ func startHandlers(ctx context.Context, y yardstick) (stop func() error, err err
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	steps := func(ctx context.Context, job *agent.Job[string]) error { return stepper(ctx, desk, job) }
-	parts := []inside.Part{inside.Logger(quiet), inside.Handle("steps", steps)}
+	parts := []inside.Part{inside.Logger(quiet), inside.Handle("steps", steps), noop(desk, y.Batch)}
 	if y.Slots > 0 {
 		parts = append(parts, inside.Slots(y.Slots))
 	}
 	go func() {
-		ended <- inside.Run(ctx, pool, append(parts,
-			inside.Handle("noop", func(ctx context.Context, job *agent.Job[string]) error {
-				work, err := desk.Take([]byte(job.Args))
-				if work > 0 {
-					select {
-					case <-time.After(work):
-					case <-ctx.Done():
-					}
-				}
-				return err
-			}))...)
+		ended <- inside.Run(ctx, pool, parts...)
 	}()
 	stop = func() error {
 		cancel()
@@ -83,6 +75,30 @@ func startHandlers(ctx context.Context, y yardstick) (stop func() error, err err
 	}
 }
 
+// noop is the handler of jobs that do nothing, or sleep: one at a time, or a batch in one call.
+func noop(desk *receipt.Desk, batch int) inside.Part {
+	one := func(ctx context.Context, job *agent.Job[string]) error {
+		work, err := desk.Take([]byte(job.Args))
+		if work > 0 {
+			select {
+			case <-time.After(work):
+			case <-ctx.Done():
+			}
+		}
+		return err
+	}
+	if batch == 0 {
+		return inside.Handle("noop", one)
+	}
+	return inside.HandleBatch("noop", batch, 0, func(ctx context.Context, jobs []*agent.Job[string]) []error {
+		errs := make([]error, len(jobs))
+		for i, job := range jobs {
+			errs[i] = one(ctx, job)
+		}
+		return errs
+	})
+}
+
 // stepper is a handler of many steps.
 func stepper(ctx context.Context, desk *receipt.Desk, job *agent.Job[string]) error {
 	if _, err := desk.Take([]byte(job.Args)); err != nil {
@@ -101,10 +117,8 @@ func stepper(ctx context.Context, desk *receipt.Desk, job *agent.Job[string]) er
 // measureHandlers is the comparison for users of River: handlers inside the app, there and here.
 func measureHandlers(ctx context.Context, b *bench, round int) error {
 	const n = 50_000
-	drain := func(c contender) func() error {
-		return func() error {
-			return b.drainAndCost(ctx, round, drainInside, c, options{Drain: true}, n)
-		}
+	drain := func(measure string, c contender) func() error {
+		return func() error { return b.drainAndCost(ctx, round, measure, c, options{Drain: true}, n) }
 	}
 	pickUp := func(c contender) func() error {
 		return func() error {
@@ -127,12 +141,17 @@ func measureHandlers(ctx context.Context, b *bench, round int) error {
 	}
 	app := func() contender { return &handlers{bellhop: bellhop{b: b}} }
 	behindPipes := func() contender { return &bellhop{b: b, label: "bellhop, agents behind pipes"} }
-	return inTurn(round, drain(app()), drain(behindPipes()), drain(&river{b: b, best: true}),
-		pickUp(app()), pickUp(behindPipes()), pickUp(&river{b: b, best: true}))
+	best := func() contender { return &river{b: b, best: true} }
+	return inTurn(round, drain(drainInside, app()), drain(drainInside, behindPipes()), drain(drainInside, best()),
+		drain(drainBatches, &handlers{bellhop: bellhop{b: b}, batch: batchSize}), drain(drainBatches, best()),
+		pickUp(app()), pickUp(behindPipes()), pickUp(best()))
 }
 
 const (
 	drainInside  = "handlers inside the app: drain of 50,000"
 	pickUpInside = "handlers inside the app: INSERT issued → handler, p50"
 	ackedInside  = "handlers inside the app: commit acknowledged → handler, p50"
+	// A handler that gets up to batchSize jobs in one call; River's get one.
+	batchSize    = 100
+	drainBatches = "handlers inside the app, HandleBatch of 100: drain of 50,000"
 )
