@@ -1,8 +1,11 @@
 -- prune_jobs: deletes jobs that ended within a time, since <= and < until (NULL: no bound), with all that is kept about
 -- them, in the order of their ids from past on, `most` at a time; with rjm, only RJM's. It keeps jobs that an
--- unfinished job still needs, jobs that succeeded and whose files are not deleted yet, and jobs of attached rows whose
--- table lacks the outcome. A step goes by the end of its run. Returns the deleted jobs; with whole, as the archive has
--- them (bellhop.as_archived), and also the runs of which no step is left.
+-- unfinished job still needs: children, too, whose parent reads their results when the last of them has ended. It keeps
+-- jobs that succeeded and whose files are not deleted yet, and jobs of attached rows whose table lacks the outcome. A
+-- step goes by the end of its run, and only if no step of the run has another state or is kept: a run that lacks a step
+-- could succeed without it. Returns the deleted jobs; with whole, as the archive has them (bellhop.as_archived), and
+-- also the runs whose last step is among them. Skipped runs, which had no step, go with cancelled jobs: until then their
+-- events are known, and start no other run.
 -- Grant: operator scheduler
 create or replace function bellhop.prune_jobs(since timestamptz, until timestamptz, states text[], past bigint, most integer, rjm boolean, whole boolean)
 returns table (job bigint, "row" jsonb)
@@ -20,12 +23,19 @@ begin
                   and (prune_jobs.until is null or j.ended_at < prune_jobs.until)
                   and (prune_jobs.since is null or coalesce(r.ended_at, j.ended_at) >= prune_jobs.since)
                   and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job
-                                   where d.needs = j.id and not d.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+                                   where d.needs = j.id and (not d.met or c.stepped) and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
                   and not exists (select from bellhop.attached x where x.job = j.id and x.live)
                   and not exists (select from bellhop.rjm f where f.job = j.id and f.state <> 'old' and j.state = 'succeeded')
                   -- The dummies of a run stay with it, and a run stays while it is not over, or could go on.
                   and (j.run is null or j.step is not null
-                                        and (r.id is null or r.ended_at is not null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)))
+                                        and (r.id is null or r.ended_at is not null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)
+                                                             and not exists (
+                        select from bellhop.dependency s join bellhop.jobqueue o on o.id = s.needs
+                         where s.job = r.last
+                           and (o.state <> all (states)
+                                or exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job
+                                            where d.needs = o.id and (not d.met or c.stepped) and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+                                or exists (select from bellhop.attached x where x.job = o.id and x.live)))))
                   and (not prune_jobs.rjm or exists (select from bellhop.rjm f where f.job = j.id))
                 order by j.id limit most
                   for update of j skip locked);
@@ -34,13 +44,18 @@ begin
   else
     return query select i, null::jsonb from unnest(ids) i;
   end if;
+  runs := array(select distinct j.run from bellhop.jobqueue j where j.id = any (ids) and j.run is not null);
   perform bellhop.jobs_forgotten(ids);
-  if not prune_jobs.rjm then
+  if 'cancelled' = any (states) and not prune_jobs.rjm then
+    runs := runs || array(select r.id from bellhop.run r
+                           where r.state = 'skipped' and r.last is null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)
+                             and (prune_jobs.since is null or r.ended_at >= prune_jobs.since)
+                           order by r.ended_at limit most);
+  end if;
+  if runs <> '{}' then
     runs := array(select r.id from bellhop.run r
-                   where r.ended_at is not null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)
-                     and (prune_jobs.since is null or r.ended_at >= prune_jobs.since)
-                     and not exists (select from bellhop.dependency d where d.job = r.last)
-                   order by r.ended_at limit most for update of r skip locked);
+                   where r.id = any (runs) and r.ended_at is not null and not exists (select from bellhop.dependency d where d.job = r.last)
+                   order by r.id for update of r skip locked);
     if whole then
       return query select a.job, a."row" from bellhop.runs_as_archived(runs) a;
     end if;

@@ -140,7 +140,7 @@ begin
        and j.ended_at < clock_timestamp() - rule.age * interval '1 ms'
        and (j.key is null or j.ended_at < clock_timestamp() - keyed * interval '1 ms')
        and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job
-                        where d.needs = j.id and not d.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+                        where d.needs = j.id and (not d.met or c.stepped) and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
        and not exists (select from bellhop.attached x where x.job = j.id and x.live)
        and not exists (select from bellhop.rjm r where r.job = j.id)
      order by j.id
@@ -176,8 +176,9 @@ begin
       select j.id
         from bellhop.run r join bellhop.dependency d on d.job = r.last join bellhop.jobqueue j on j.id = d.needs
        where r.state = rule.state and r.ended_at < rule.before and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
-         and not exists (select from bellhop.dependency x join bellhop.jobqueue c on c.id = x.job
-                          where x.needs = j.id and not x.met and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+         -- all steps, or none: a run that lacks a step could succeed without it
+         and not exists (select from bellhop.dependency s join bellhop.dependency x on x.needs = s.needs join bellhop.jobqueue c on c.id = x.job
+                          where s.job = r.last and (not x.met or c.stepped) and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
        order by r.ended_at, j.id limit most
          for update of j skip locked);
     perform bellhop.archived(ids, archive, false);

@@ -467,7 +467,7 @@ begin
   elsif exists (select from bellhop.run x where x.workflow = r.workflow and x.state in ('queued', 'running')) then
     raise object_not_in_prerequisite_state using message = format('another run of %s is open', r.workflow),
       hint = format('Wait until it is over: bellhop workflow show %s', r.workflow);
-  elsif r.last is null or not exists (select from bellhop.jobqueue j where j.id = r.last) then
+  elsif r.last is null or not exists (select from bellhop.dependency d where d.job = r.last) then
     raise object_not_in_prerequisite_state using message = format('the jobs of run %s are not there any more', r.id),
       hint = 'bellhop workflow run ' || r.workflow || '   starts another.';
   end if;
