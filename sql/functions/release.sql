@@ -34,6 +34,8 @@ begin
     select release_job.id
     union
     select d.job from way w join bellhop.dependency d on d.needs = w.id
+     -- Without the next run of a workflow, which waits for this run's end and not for a result.
+     where not exists (select from bellhop.jobqueue g join bellhop.run r on r.id = g.run and r.gate = g.id where g.id = d.job)
   ), locked as materialized (
     select j.id from bellhop.jobqueue j join way w on w.id = j.id where (j.state = 'held' or j.held and j.state in ('blocked', 'scheduled', 'ready')) and bellhop.may_change(j.submitted_by)
        -- A run that waits until its workflow is active again (bellhop.runs_wait) does not begin by this.

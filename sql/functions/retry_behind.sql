@@ -25,15 +25,17 @@ begin
     raise object_not_in_prerequisite_state using message = format('job %s is %s: only a finished job gets a new attempt', retry_behind.id, was),
       hint = format('bellhop wait %s   or: bellhop cancel %1$s', retry_behind.id);
   end if;
-  -- Without the dummy that ends a run: it goes by the run's steps (step_again).
+  -- Without the dummy that ends a run, which goes by the run's steps (step_again), and without the next run, which
+  -- waits for that dummy and not for a result.
   these := array(
     with recursive down (id) as (
       select retry_behind.id
       union
-      select d.job from down b join bellhop.dependency d on d.needs = b.id
+      select j.id from down b join bellhop.dependency d on d.needs = b.id join bellhop.jobqueue j on j.id = d.job
+       where not (j.type = 'dummy' and j.run is not null and j.step is null)
     )
     select j.id from bellhop.jobqueue j
-     where j.id = any (array(select x.id from (select w.id from down w limit most + 100) x)) and not (j.type = 'dummy' and j.run is not null and j.step is null)
+     where j.id = any (array(select w.id from down w limit most + 1))
      order by j.id for update);
   if cardinality(these) > most then
     raise program_limit_exceeded using message = format('more than %s jobs are behind job %s', most, retry_behind.id),

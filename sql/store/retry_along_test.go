@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"bellhop/scheduler"
+	"bellhop/sql/view"
 )
 
 // What went by a failure goes again after the retry of what failed, in runs and in plain graphs.
@@ -101,5 +102,50 @@ func TestRetry_ClosesNoCycle(t *testing.T) {
 	e.exec("select bellhop.release(2)")
 	if got := e.one("select string_agg(args || ' ' || state, ', ' order by id) from bellhop.jobqueue"); got != "waits blocked, needed ready" {
 		t.Errorf("after the release: %s", got)
+	}
+}
+
+// Law: a step and the jobs behind it run again within their run. The next run waits for the end of this one, and needs
+// none of its results: it stays as it is, and a look before says so.
+func TestRetryBehind_StaysInItsRun(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", chain)
+	e.exec("select bellhop.workflow_run('w') from generate_series(1, 3)")
+	for _, step := range []string{"1.a", "1.b"} {
+		e.byStep(scheduler.Succeeded, step)
+	}
+	e.byStep(scheduler.Failed, "1.c")
+	for _, step := range []string{"2.a", "2.b", "2.c"} {
+		e.exec("select bellhop.look_again(100)")
+		e.byStep(scheduler.Succeeded, step)
+	}
+	e.runs("1 failed, 2 succeeded, 3 running")
+	var step scheduler.JobID
+	if err := e.conn.QueryRow(t.Context(), "select job from bellhop.run_step where run = 1 and step = 'b'").
+		Scan(&step); err != nil {
+		t.Fatal(err)
+	}
+	behind, ok, err := view.NewLook(e.conn).Behind(t.Context(), step)
+	if err != nil || !ok || behind.Follow != 1 || behind.Wait != 0 || behind.Refused() {
+		t.Errorf("a look before says %+v, %v", behind, err)
+	}
+	if got := e.one("select bellhop.retry_behind($1)", int64(step)); got != "2" {
+		t.Errorf("%s jobs are tried again", got)
+	}
+	e.runs("1 running, 2 succeeded, 3 running")
+}
+
+// A held step is released with the steps behind it, and not with those of the next run.
+func TestRelease_StaysInItsRun(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", chain)
+	e.exec("select bellhop.workflow_run('w') from generate_series(1, 2)")
+	e.exec("update bellhop.jobqueue set held = true where step in ('b', 'c')")
+	e.exec("select bellhop.release(job) from bellhop.run_step where run = 1 and step = 'b'")
+	if got := e.one(`select string_agg(s.run || '.' || s.step, ' ' order by s.job)
+		from bellhop.run_step s join bellhop.jobqueue j on j.id = s.job where j.held`); got != "2.b 2.c" {
+		t.Errorf("held are %s", got)
 	}
 }
