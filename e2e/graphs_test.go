@@ -247,6 +247,8 @@ func TestServe_ReplacedProgramFinishesItsJobsAndGoesOn(t *testing.T) {
 	}
 	replace([]byte("#!/bin/sh\nexit 1\n")) // no program that runs: this one goes on
 	pgtest.Eventually(t, patience, "it has seen the bad one", func() bool { return strings.Contains(i.said(), "does not run; this one goes on") })
+	replace([]byte("#!/bin/sh\necho '{\"version\": \"9.0\", \"schema\": 9999}'\n")) // before its migrations: this one goes on
+	pgtest.Eventually(t, patience, "it has seen the early one", func() bool { return strings.Contains(i.said(), "this binary needs 9999") })
 	text, err := os.ReadFile(binary)
 	if err != nil {
 		t.Fatal(err)

@@ -66,10 +66,25 @@ func (p Plan) Check(ctx context.Context, conn *pgx.Conn) error {
 		return ErrEmpty
 	case at < p.first():
 		return p.beforeBaseline(at)
-	case at > p.Version():
-		return p.admitted(ctx, conn, at)
-	case at < p.Version():
-		return fmt.Errorf("%w (it is at %d, this binary needs %d)", ErrTooOld, at, p.Version())
+	}
+	return admits(ctx, conn, at, p.Version())
+}
+
+// Admits is nil where a binary of this schema version may run on the database as it is.
+func Admits(ctx context.Context, conn *pgx.Conn, binary int) error {
+	at, err := version(ctx, conn)
+	if err != nil {
+		return err
+	}
+	return admits(ctx, conn, at, binary)
+}
+
+func admits(ctx context.Context, conn *pgx.Conn, at, binary int) error {
+	switch {
+	case at > binary:
+		return admitted(ctx, conn, at, binary)
+	case at < binary:
+		return fmt.Errorf("%w (it is at %d, this binary needs %d)", ErrTooOld, at, binary)
 	}
 	return nil
 }
@@ -82,7 +97,7 @@ func (p Plan) beforeBaseline(at int) error {
 }
 
 // admitted is nil where a schema that is newer than this binary names it among those that may be started.
-func (p Plan) admitted(ctx context.Context, conn *pgx.Conn, at int) error {
+func admitted(ctx context.Context, conn *pgx.Conn, at, binary int) error {
 	var from int
 	err := conn.QueryRow(ctx, "select max(coalesce(works_from, version)) from bellhop.schema_version").Scan(&from)
 	var refused *pgconn.PgError
@@ -92,11 +107,11 @@ func (p Plan) admitted(ctx context.Context, conn *pgx.Conn, at int) error {
 	case err != nil:
 		return fmt.Errorf("read which binaries the schema works with: %w", err)
 	}
-	if p.Version() >= from {
+	if binary >= from {
 		return nil
 	}
 	return fmt.Errorf("%w (it is at %d and works with binaries from %d on, this binary knows %d)", ErrTooNew, at, from,
-		p.Version())
+		binary)
 }
 
 // Newer is the database's version where that is newer than this binary's, else 0.
@@ -116,7 +131,7 @@ func (p Plan) Pending(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
 		return nil, err
 	}
 	if at > p.Version() {
-		return nil, p.admitted(ctx, conn, at)
+		return nil, admitted(ctx, conn, at, p.Version())
 	}
 	if at > 0 && at < p.first() {
 		return nil, p.beforeBaseline(at)

@@ -15,15 +15,16 @@ running() { [ -d /run/systemd/system ]; }
 if running; then systemctl daemon-reload || true; fi
 case "$1:$2" in
 configure:?* | 2:*)
-	# Another instance takes over meanwhile, where there is one.
+	# A restart would end jobs, and the service where the schema is not migrated yet. The running program does better.
 	if running && systemctl is-active --quiet bellhop; then
-		systemctl restart bellhop || true
-		echo "bellhop: upgraded, and restarted: jobs that had to end were given back to the queue"
+		echo "bellhop: upgraded. The service is not restarted: it finishes its jobs, and goes on as the new program."
+		echo "  If the new program needs a newer schema, the old one goes on until you type: bellhop migrate"
 	else
-		echo "bellhop: upgraded; configuration and data are as they were. Next: bellhop migrate --plan"
+		echo "bellhop: upgraded; configuration and data are as they were. Next: bellhop migrate --plan, then"
+		echo "  bellhop migrate && systemctl enable --now bellhop"
 	fi
 	;;
-*)
+configure: | 1:*)
 	echo "bellhop: installed, not started. Next: put DATABASE_URL=… into /etc/bellhop/environment, then"
 	echo "  bellhop migrate && systemctl enable --now bellhop"
 	;;

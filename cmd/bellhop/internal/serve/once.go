@@ -238,7 +238,8 @@ func (o *once) attend(ctx context.Context, i *Instance, where cli.Database, prog
 		defer func() { unwatch(); <-ended }()
 	}
 	go rest(watching, i.Gate, o.c.Instance.Heartbeat/2)
-	go watchProgram(watching, program, renewEvery, o.log, o.signals)
+	fits := func(ctx context.Context, schema int) error { return servable(ctx, o.app, where, schema) }
+	go watchProgram(watching, program, renewEvery, fits, o.log, o.signals)
 	m := &manager{log: o.log}
 	go m.attend(watching, i)
 	again := &reloader{load: o.load, file: o.file, commands: o.c.CommandsFromDatabase, instance: i, log: o.log}
