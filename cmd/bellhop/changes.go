@@ -15,7 +15,7 @@ var changing = []string{
 	"workflow apply", "workflow import", "workflow run", "workflow retry", "workflow revert", "workflow activate",
 	"workflow deactivate", "workflow delete", "workflow notify add", "workflow notify edit", "workflow notify delete",
 	"workflow notify test", "workflow notify again", "manager start", "manager stop", "attach", "detach",
-	"migrate", "install roles", "rjmgo", "rjmflush", "bench",
+	"migrate", "install roles", "uninstall", "rjmgo", "rjmflush", "bench",
 }
 
 // markChanges marks them below root.

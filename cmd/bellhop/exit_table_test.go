@@ -80,7 +80,7 @@ var withDatabase = map[string]onDatabase{
 var alone = strings.Fields(`agent-check agent-new agent-try bury completion-bash completion-fish completion-powershell completion-zsh
 	config-check context-add context-ls context-rm context-show context-use cron-explain demo demo-agent dev help
 	install-launchd install-roles install-systemd key-ls key-new key-open key-seal man mcp migrate ready rjmd rjmproc rjmsetup serve
-	simulate torture skill torture-agent ui verify version weigh`)
+	simulate torture skill torture-agent ui uninstall verify version weigh`)
 
 // leaves are the commands, as they are typed.
 func leaves() (list []string) {

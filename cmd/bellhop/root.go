@@ -47,8 +47,8 @@ func groups() []group {
 		{"Any table:", []func(*cli.App) *cobra.Command{attach.Command, attach.DetachCommand, attach.AttachmentsCommand}},
 		{setUp, []func(*cli.App) *cobra.Command{
 			setup.MigrateCommand, setup.ConfigCommand, setup.ContextCommand, setup.KeyCommand, doctor.Command,
-			setup.InstallCommand, setup.VersionCommand, setup.VerifyCommand, setup.ManCommand, measure.BenchCommand,
-			tortureCommand, witnessCommand,
+			setup.InstallCommand, setup.UninstallCommand, setup.VersionCommand, setup.VerifyCommand, setup.ManCommand,
+			measure.BenchCommand, tortureCommand, witnessCommand,
 			agentCommand, mcpCommand, mcp.SkillCommand, cli.ExitCodesTopic,
 		}},
 		{"RJM's names (also as programs of their own):", rjmCommands},
