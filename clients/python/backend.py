@@ -27,7 +27,7 @@ MEANS = {
     "result": "Any", "error": "str", "retry": "Any", "name": "str", "event": "str", "payload": "Any",
 }
 GIVES = {
-    "submit": "int", "look": "Job", "watch": "Iterator[Job]", "wait": "Job", "cancel": "None", "retry": "None",
+    "submit": "int", "look": "Job", "watch": "Iterator[Job]", "wait": "Job", "cancel": "str", "retry": "str",
     "retry_all": "int", "cancel_all": "int", "work": "None",
 }
 TYPED = """from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence, Union

@@ -35,6 +35,8 @@ class Packages(unittest.TestCase):
                 self.assertRegex(stub, r"(?m)^(def|class) %s\b" % name)
         for name in ("submit", "wait", "watch", "cancel", "retry", "work"):
             self.assertRegex(stub, r"(?m)^def %s\(" % name)
+        for name in ("cancel", "retry"):  # they give the job's new state
+            self.assertRegex(stub, r"(?m)^def %s\(.*\) -> str:" % name)
 
     def pip(self, *args):
         return subprocess.run([sys.executable, "-m", "pip", "--disable-pip-version-check", *args],

@@ -255,7 +255,9 @@ class Run:
 
     def fail(self, error, retry=None):
         """The attempt has failed: again after so many seconds, or as the type says; below 0: never again."""
-        self._end("select bellhop.fail(%s, %s, %s, make_interval(secs => %s))", str(error)[:9000], retry)
+        code = self.conn.info.encoding  # a text of PostgreSQL's has no zero byte and no half of a character
+        text = str(error)[:9000].replace("\0", "\ufffd").encode(code, "replace").decode(code)
+        self._end("select bellhop.fail(%s, %s, %s, make_interval(secs => %s))", text, retry)
 
     def _end(self, call, *args):
         self.conn.execute(call, [self.id, self.fence, *args])
@@ -326,11 +328,10 @@ def work(url, handlers, concurrency=1, lease=60, stop=None, keys=None):
     import psycopg
     if not isinstance(url, str):
         url = psycopg.conninfo.make_conninfo(url.info.dsn, password=url.info.password)
-    if stop is None:
-        stop = threading.Event()
-        for s in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(s, lambda *_: stop.set())
-    runs, done, lock = {}, threading.Event(), threading.Lock()
+    own = (signal.SIGTERM, signal.SIGINT) if stop is None else ()
+    stop = stop or threading.Event()
+    before = [(s, signal.signal(s, lambda *_: stop.set())) for s in own]
+    runs, done, lock = set(), threading.Event(), threading.Lock()
 
     def one():
         while not stop.is_set():
@@ -345,53 +346,74 @@ def work(url, handlers, concurrency=1, lease=60, stop=None, keys=None):
                             select.select([conn.fileno()], [], [], 1)  # until it rings, or for a second
                         else:
                             run(Run(conn, row, lease, keys))
-            except psycopg.OperationalError as e:  # the server is away: the lease ends, and the job is done again
+            except Exception as e:  # the server is away, or refuses: a lease ends, and its job is done again
                 print(f"bellhop: {e}", flush=True)
                 stop.wait(1)
 
     def run(job):
         with lock:
-            runs[job.id] = job
+            runs.add(job)
         try:
             job._open()
             handlers[job.type](job)
+            if job.conn.info.transaction_status != 0:  # all that follows would be in it
+                raise RuntimeError("the handler has left a transaction open")
             if not job.ended:
                 job.finish()
-        except (psycopg.OperationalError, Rest) as e:
-            if not isinstance(e, Rest):
-                raise
-        except NoKey as e:
-            job.conn.execute("select bellhop.lacks_key(%s, %s, %s)", [job.id, job.fence, e.key])
-        except Exception as e:
-            if getattr(e, "sqlstate", None) == "BH004":  # another run has it by now
-                return
-            job.fail(f"{type(e).__name__}: {e}")
+        except BaseException as e:  # SystemExit too: it would end this thread, and nothing else
+            if job.conn.closed:
+                raise psycopg.OperationalError(f"job {job.id}: {e}") from e
+            job.conn.rollback()
+            try:
+                if isinstance(e, NoKey):
+                    job.conn.execute("select bellhop.lacks_key(%s, %s, %s)", [job.id, job.fence, e.key])
+                elif not isinstance(e, Rest):
+                    job.fail(f"{type(e).__name__}: {e}")
+            except psycopg.Error as lost:
+                if lost.sqlstate != "BH004":  # another run has it by now
+                    raise
         finally:
             with lock:
-                del runs[job.id]
+                runs.remove(job)
 
     def renew():
-        while not done.wait(lease / 3):
+        while not done.is_set():
             try:
                 with psycopg.connect(url, autocommit=True) as conn:
-                    while not done.wait(lease / 3):
+                    conn.execute("set lock_timeout = '1 s'")  # a handler that has locked its job's row delays no other
+                    while True:  # at once: the connection before may have broken when the leases were half over
                         with lock:
-                            now = list(runs.values())
-                        for job in now:
-                            try:
-                                job.renew(conn)
-                            except psycopg.DatabaseError as e:
-                                if e.sqlstate != "BH004":
-                                    raise
-                                job.cancelled.set()
-            except psycopg.OperationalError as e:
+                            now = list(runs)
+                        failed = [e for e in (renewed(job, conn) for job in now) if e]
+                        if failed:
+                            raise failed[0]
+                        if done.wait(lease / 3):
+                            return
+            except Exception as e:
                 print(f"bellhop: {e}", flush=True)
+                done.wait(min(1, lease / 3))
+
+    def renewed(job, conn):
+        try:
+            job.renew(conn)
+        except psycopg.Error as e:
+            if e.sqlstate == "BH004":
+                job.cancelled.set()
+            elif e.sqlstate != "55P03":
+                return e
 
     threads = [threading.Thread(target=one) for _ in range(concurrency)]
-    renewer = threading.Thread(target=renew)
+    renewer = threading.Thread(target=renew, daemon=True)
     for t in threads + [renewer]:
         t.start()
-    for t in threads:
-        t.join()
-    done.set()
-    renewer.join()
+    try:
+        for t in threads:
+            t.join()
+    finally:  # also of a Ctrl-C, where stop is the caller's
+        stop.set()
+        for t in threads:
+            t.join()
+        done.set()
+        renewer.join()
+        for s, was in before:
+            signal.signal(s, was or signal.SIG_DFL)
