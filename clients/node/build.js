@@ -10,7 +10,7 @@ const zlib = require('zlib')
 
 const SOURCE = path.join(__dirname, '..', '..', 'examples', 'everyday', 'bellhop.js')
 const MEANS = {
-  client: 'Client', connect: 'Client | (() => Promise<Client>)', id: 'number | string', type: 'string', args: 'any',
+  client: 'Client', connect: 'Client | (() => Client | Promise<Client>)', id: 'number | string', type: 'string', args: 'any',
   columns: 'Columns', timeout: 'number', now: 'boolean', handlers: 'Record<string, (job: Run) => any>'
 }
 const GIVES = {

@@ -26,6 +26,7 @@ try {
   for (const name of Object.keys(code)) {
     assert.match(types(code), new RegExp(`^export (function|class|const) ${name}\\b`, 'm'))
   }
+  assert.match(types(code), /function work\(connect: Client \| \(\(\) => Client \| Promise<Client>\)/) // it may be either
   let npm = true
   try {
     execFileSync('npm', ['--version'], { stdio: 'ignore' })

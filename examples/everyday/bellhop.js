@@ -196,7 +196,7 @@ async function sweep (client, order, type, states) {
 // Run is a job that this worker has, for its handler. signal aborts when the job is to stop, or is lost.
 class Run {
   constructor (client, row, lease, keys) {
-    Object.assign(this, row, { client, lease, keys, ended: false, stop: new AbortController() })
+    Object.assign(this, row, { client, lease, keys, ended: false, renewed: Date.now(), stop: new AbortController() })
     this.signal = this.stop.signal
     this.steps ??= {}
     this.calls = {}
@@ -217,7 +217,8 @@ class Run {
 
   // fail: the attempt has failed: again after so many seconds, or as the type says; below 0: never again.
   async fail (error, retry = null) {
-    await this.client.query('select bellhop.fail($1, $2, $3, make_interval(secs => $4))', [this.id, this.fence, String(error).slice(0, 9000), retry])
+    const text = String(error).slice(0, 9000).replaceAll('\0', '\uFFFD') // a text of PostgreSQL's has no zero byte
+    await this.client.query('select bellhop.fail($1, $2, $3, make_interval(secs => $4))', [this.id, this.fence, text, retry])
     this.ended = true
   }
 
@@ -225,10 +226,15 @@ class Run {
   async step (name, make) {
     if (!(name in this.steps)) {
       await this.client.query('begin')
-      const said = JSON.stringify(await make() ?? null)
-      await this.client.query('select bellhop.save_step($1, $2, $3, $4)', [this.id, this.fence, name, said])
-      await this.client.query('commit')
-      this.steps[name] = JSON.parse(said)
+      try {
+        const said = JSON.stringify(await make() ?? null)
+        await this.client.query('select bellhop.save_step($1, $2, $3, $4)', [this.id, this.fence, name, said])
+        await this.client.query('commit')
+        this.steps[name] = JSON.parse(said)
+      } catch (e) { // which the handler may catch: what it does then is not in this transaction
+        await this.client.query('rollback').catch(() => {}) // the connection is lost, and the transaction with it
+        throw e
+      }
     }
     return this.steps[name]
   }
@@ -281,75 +287,108 @@ class Run {
 class Rest extends Error {}
 
 // work does jobs of these types until stop (without one: SIGTERM or SIGINT) aborts, then ends those that run. It makes
-// connections of its own, to where the client leads; connect may also be a function that makes a Client. keys open what
-// is sealed; a job whose key is not there waits, and no attempt is counted.
+// connections of its own, to where the client leads; connect may also be a function that makes a Client, which is not
+// connected yet. keys open what is sealed; a job whose key is not there waits, and no attempt is counted.
 async function work (connect, handlers, { concurrency = 1, lease = 60, stop, keys } = {}) {
   if (typeof connect !== 'function') {
     const { user, password, host, port, database, ssl, constructor: Client } = connect
     connect = () => new Client({ user, password, host, port, database, ssl })
   }
   const own = new AbortController()
+  const signals = stop ? [] : ['SIGTERM', 'SIGINT'] // a stop of the caller's is the caller's to abort
+  const abort = () => own.abort()
+  for (const s of signals) process.once(s, abort)
   stop ??= own.signal
-  for (const s of ['SIGTERM', 'SIGINT']) process.once(s, () => own.abort())
   const runs = new Set()
-  const pause = (client, seconds) => new Promise(resolve => {
-    const end = () => { clearTimeout(timer); stop.removeEventListener('abort', end); client?.off('notification', end); resolve() }
-    const timer = setTimeout(end, seconds * 1000)
-    stop.addEventListener('abort', end)
-    client?.once('notification', end)
-  })
+  const pauses = new Set()
+  const endPauses = () => pauses.forEach(end => end())
+  stop.addEventListener('abort', endPauses)
+  const pause = client => { // of a second; a ring ends it, and end: then nothing of it is left
+    let end
+    const ended = new Promise(resolve => {
+      end = () => { clearTimeout(timer); pauses.delete(end); client?.off('notification', end); resolve() }
+      const timer = setTimeout(end, 1000)
+      pauses.add(end)
+      client?.once('notification', end)
+    })
+    return { ended, end }
+  }
   const session = async (body, on = () => !stop.aborted) => {
     while (on()) {
-      const client = connect()
-      client.on('error', () => {}) // the query that waits tells
+      let client
       try {
+        client = await connect()
+        client.on('error', () => {}) // the query that waits tells
         await client.connect()
         await body(client)
-      } catch (e) { // the server is away: the lease ends, and the job is done again
-        console.error('bellhop:', e.message)
-        await pause(null, 1)
-      } finally {
-        await client.end().catch(() => {})
+        await client.end()
+      } catch (e) { // the server is away, or refuses: the lease ends, and the job is done again
+        console.error('bellhop:', e?.message ?? e)
+        client?.end().catch(() => {}) // some versions of pg never tell the end of a connection that was lost
+        await pause().ended
       }
     }
   }
-  const run = async job => {
+  const run = async (job, state) => {
     runs.add(job)
     try {
       job._open()
       await handlers[job.type](job)
+      if (state() !== 'I') throw new Error('the handler has left a transaction open') // all that follows would be in it
       if (!job.ended) await job.finish()
     } catch (e) {
       await job.client.query('rollback')
       if (e instanceof Rest) return
-      if (e instanceof NoKey) return await job.client.query('select bellhop.lacks_key($1, $2, $3)', [job.id, job.fence, e.key])
-      if (e.code !== 'BH004') await job.fail(e.stack ?? e).catch(e => { if (e.code !== 'BH004') throw e })
+      const told = e instanceof NoKey
+        ? job.client.query('select bellhop.lacks_key($1, $2, $3)', [job.id, job.fence, e.key])
+        : job.fail(e?.stack ?? e) // a handler may throw anything, and undefined
+      await told.catch(e => { if (e.code !== 'BH004') throw e }) // another run has it by now
     } finally {
       runs.delete(job)
     }
   }
   let working = true
   const renewer = session(async client => {
+    await client.query("set lock_timeout = '1 s'") // a handler that has locked its job's row delays no other
     while (working) {
-      await new Promise(resolve => setTimeout(resolve, Math.min(lease / 3, 1) * 1000))
+      let failed
       for (const job of runs) {
-        if ((job.renewed ??= Date.now()) + lease * 333 > Date.now()) continue
-        job.renewed = Date.now()
-        await job.renew(client).catch(e => { if (e.code !== 'BH004') throw e; job.stop.abort() })
+        const now = Date.now()
+        if (job.renewed + lease * 333 > now) continue
+        try {
+          await job.renew(client)
+          job.renewed = now
+        } catch (e) {
+          if (e.code === 'BH004') job.stop.abort() // another run has it by now
+          else if (e.code !== '55P03') failed = e
+        }
       }
+      if (failed) throw failed // a new connection tries again, when the others have been renewed
+      await new Promise(resolve => setTimeout(resolve, Math.min(lease / 3, 1) * 1000))
     }
   }, () => working)
   await Promise.all(Array.from({ length: concurrency }, () => session(async client => {
+    let state = 'I' // no transaction, as PostgreSQL says after each query
+    client.connection?.on('readyForQuery', ready => { state = ready.status })
     await client.query('listen bellhop_work')
     while (!stop.aborted) {
-      const rung = pause(client, 1) // from before the look, so that no ring is missed
-      const { rows } = await client.query('select id, fence, attempt, type, args, key, vars, deadline, steps from bellhop.take($1, 1, make_interval(secs => $2))', [Object.keys(handlers), lease])
-      if (rows.length) await run(new Run(client, rows[0], lease, keys))
-      else await rung // until it rings, or for a second
+      const rung = pause(client) // from before the look, so that no ring is missed
+      try {
+        const { rows } = await client.query('select id, fence, attempt, type, args, key, vars, deadline, steps from bellhop.take($1, 1, make_interval(secs => $2))', [Object.keys(handlers), lease])
+        if (rows.length === 0) await rung.ended // until it rings, or for a second
+        else {
+          rung.end()
+          await run(new Run(client, rows[0], lease, keys), () => state)
+        }
+      } finally {
+        rung.end()
+      }
     }
   })))
   working = false
   await renewer
+  stop.removeEventListener('abort', endPauses)
+  for (const s of signals) process.off(s, abort)
 }
 
 module.exports = { COLUMNS, submit, look, watch, wait, cancel, retry, retryAll, cancelAll, work, Run, NotFound, Keys, NoKey }
