@@ -114,8 +114,9 @@ func TestWorkers_ALoopOverPsql(t *testing.T) {
 	if _, err := exec.LookPath("psql"); err != nil {
 		t.Skip("NOT TESTED: a worker over psql; type `apt-get install postgresql-client`")
 	}
-	e.sql(`insert into bellhop.jobqueue (type, args) values ('mail', 'to ann'), ('mail', 'say "it''s" \now'), ('mail', 'fail')`)
-	cmd := exec.Command(example(t, "../everyday/worker.sh"), "mail", "sh", "-c", `read -r line; printf "sent %s" "$line"; [ "$line" != fail ]`)
+	e.sql(`insert into bellhop.jobqueue (type, args) values ('mail', 'to ann'), ('mail', 'say "it''s" \now'), ('mail', 'fail'), ('mail', 'raw')`)
+	cmd := exec.Command(example(t, "../everyday/worker.sh"), "mail", "sh", "-c", `read -r line; printf "sent %s" "$line"
+[ "$line" != raw ] || printf "\377 bytes"; [ "$line" != fail ]`)
 	cmd.Env = append(os.Environ(), "DATABASE_URL="+address)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var out strings.Builder
@@ -127,9 +128,9 @@ func TestWorkers_ALoopOverPsql(t *testing.T) {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait() // it was killed
 	}()
-	e.eventually("three jobs end", "select count(*) = 3 from bellhop.jobqueue where ended_at is not null")
+	e.eventually("four jobs end", "select count(*) = 4 from bellhop.jobqueue where ended_at is not null")
 	if got := column[string](e, "select concat_ws(' ', state, result #>> '{}', error) from bellhop.jobqueue order by id"); strings.Join(got, ", ") !=
-		`succeeded sent to ann, succeeded sent say "it's" \now, failed sent fail` {
+		`succeeded sent to ann, succeeded sent say "it's" \now, failed sent fail, succeeded sent raw bytes` {
 		t.Errorf("they are %q: %s", got, out.String())
 	}
 }
