@@ -26,6 +26,7 @@ All of it is SQL that you may write yourself. Rights are the login's: grant it b
 bellhop_worker to work, with its types in bellhop.worker_type.
 """
 import base64
+import contextlib
 import hashlib
 import hmac
 import json
@@ -244,10 +245,8 @@ class Run:
         keys = self.keys or NO_KEYS
         self.vars = self.vars and {name: keys.open(self.type, "vars." + name, text) for name, text in self.vars.items()}
         self.args = keys.open(self.type, "args", self.args)
-        try:
+        with contextlib.suppress(ValueError):  # a line of text
             self.args = json.loads(self.args) if self.args is not None else None
-        except ValueError:
-            pass  # a line of text
 
     def finish(self, result=None):
         """The job has succeeded, if the transaction commits."""
@@ -255,8 +254,7 @@ class Run:
 
     def fail(self, error, retry=None):
         """The attempt has failed: again after so many seconds, or as the type says; below 0: never again."""
-        code = self.conn.info.encoding  # a text of PostgreSQL's has no zero byte and no half of a character
-        text = str(error)[:9000].replace("\0", "\ufffd").encode(code, "replace").decode(code)
+        text = str(error)[:9000].replace("\0", "\ufffd").encode(errors="replace").decode()  # what PostgreSQL takes
         self._end("select bellhop.fail(%s, %s, %s, make_interval(secs => %s))", text, retry)
 
     def _end(self, call, *args):
@@ -322,16 +320,14 @@ class Run:
 
 
 def work(url, handlers, concurrency=1, lease=60, stop=None, keys=None):
-    """Does jobs of these types until stop is set (without one: until SIGTERM or SIGINT), then ends those that run.
-    It makes connections of its own: to the url, or to where a connection leads that is given in its place.
-    keys opens what is sealed; a job whose key is not there waits, and no attempt is counted."""
+    """Does jobs of these types until stop is set (without one: until SIGTERM or SIGINT), then ends those that run. Its
+    connections are its own, to the url or as the given one. A job whose key is not in keys waits, without an attempt."""
     import psycopg
     if not isinstance(url, str):
         url = psycopg.conninfo.make_conninfo(url.info.dsn, password=url.info.password)
-    own = (signal.SIGTERM, signal.SIGINT) if stop is None else ()
-    stop = stop or threading.Event()
-    before = [(s, signal.signal(s, lambda *_: stop.set())) for s in own]
-    runs, done, lock = set(), threading.Event(), threading.Lock()
+    before = [] if stop else [(s, signal.signal(s, lambda *_: stop.set())) for s in (signal.SIGTERM, signal.SIGINT)]
+    runs, stop, done = set(), stop or threading.Event(), threading.Event()
+    take = "select id, fence, attempt, type, args, key, vars, deadline, steps from bellhop.take(%s, 1, %s * interval '1 s')"
 
     def one():
         while not stop.is_set():
@@ -339,9 +335,7 @@ def work(url, handlers, concurrency=1, lease=60, stop=None, keys=None):
                 with psycopg.connect(url, autocommit=True) as conn:
                     conn.execute("listen bellhop_work")
                     while not stop.is_set():
-                        row = conn.execute("select id, fence, attempt, type, args, key, vars, deadline, steps"
-                                           " from bellhop.take(%s, 1, make_interval(secs => %s))",
-                                           [list(handlers), lease]).fetchone()
+                        row = conn.execute(take, [list(handlers), lease]).fetchone()
                         if row is None:
                             select.select([conn.fileno()], [], [], 1)  # until it rings, or for a second
                         else:
@@ -351,8 +345,7 @@ def work(url, handlers, concurrency=1, lease=60, stop=None, keys=None):
                 stop.wait(1)
 
     def run(job):
-        with lock:
-            runs.add(job)
+        runs.add(job)
         try:
             job._open()
             handlers[job.type](job)
@@ -361,20 +354,13 @@ def work(url, handlers, concurrency=1, lease=60, stop=None, keys=None):
             if not job.ended:
                 job.finish()
         except BaseException as e:  # SystemExit too: it would end this thread, and nothing else
-            if job.conn.closed:
-                raise psycopg.OperationalError(f"job {job.id}: {e}") from e
-            job.conn.rollback()
-            try:
-                if isinstance(e, NoKey):
-                    job.conn.execute("select bellhop.lacks_key(%s, %s, %s)", [job.id, job.fence, e.key])
-                elif not isinstance(e, Rest):
-                    job.fail(f"{type(e).__name__}: {e}")
-            except psycopg.Error as lost:
-                if lost.sqlstate != "BH004":  # another run has it by now
-                    raise
+            job.conn.rollback()  # of a lost connection: an error, and one() makes another
+            if isinstance(e, NoKey):
+                job.conn.execute("select bellhop.lacks_key(%s, %s, %s)", [job.id, job.fence, e.key])
+            elif not isinstance(e, Rest) and getattr(e, "sqlstate", None) != "BH004":  # another run has it by now
+                job.fail(f"{type(e).__name__}: {e}")
         finally:
-            with lock:
-                runs.remove(job)
+            runs.remove(job)
 
     def renew():
         while not done.is_set():
@@ -382,11 +368,8 @@ def work(url, handlers, concurrency=1, lease=60, stop=None, keys=None):
                 with psycopg.connect(url, autocommit=True) as conn:
                     conn.execute("set lock_timeout = '1 s'")  # a handler that has locked its job's row delays no other
                     while True:  # at once: the connection before may have broken when the leases were half over
-                        with lock:
-                            now = list(runs)
-                        failed = [e for e in (renewed(job, conn) for job in now) if e]
-                        if failed:
-                            raise failed[0]
+                        for e in filter(None, [renewed(job, conn) for job in list(runs)]):
+                            raise e
                         if done.wait(lease / 3):
                             return
             except Exception as e:
@@ -403,17 +386,14 @@ def work(url, handlers, concurrency=1, lease=60, stop=None, keys=None):
                 return e
 
     threads = [threading.Thread(target=one) for _ in range(concurrency)]
-    renewer = threading.Thread(target=renew, daemon=True)
-    for t in threads + [renewer]:
+    for t in (threading.Thread(target=renew, daemon=True), *threads):
         t.start()
     try:
-        for t in threads:
-            t.join()
+        stop.wait()
     finally:  # also of a Ctrl-C, where stop is the caller's
         stop.set()
         for t in threads:
             t.join()
         done.set()
-        renewer.join()
         for s, was in before:
             signal.signal(s, was or signal.SIG_DFL)
