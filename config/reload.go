@@ -83,10 +83,12 @@ func (r *Reload) agents(old, now []Agent) {
 		switch {
 		case reflect.DeepEqual(before, a):
 		case !slices.Equal(before.Locks, a.Locks): // every claim goes by them
-			r.Restart = append(r.Restart, at+".locks")
+			r.Restart = append(r.Restart, at+".locks"+others(known, before, a, func(a *Agent) { a.Locks = before.Locks }))
 			a = before
 		case before.FOSSology.Exclusive != a.FOSSology.Exclusive:
-			r.Restart = append(r.Restart, at+".exclusive")
+			r.Restart = append(r.Restart, at+".exclusive"+others(known, before, a, func(a *Agent) {
+				a.FOSSology.Exclusive = before.FOSSology.Exclusive
+			}))
 			a = before
 		case before.Mode == ModeEngine || a.Mode == ModeEngine: // an engine is a host of its own
 			r.Restart = append(r.Restart, at)
@@ -121,7 +123,8 @@ func (r *Reload) hosts(old, now []Host) {
 			r.Restart = append(r.Restart, fmt.Sprintf("hosts.%s", h.Name))
 		case reflect.DeepEqual(old[i], h):
 		case !slices.Equal(old[i].Connect, h.Connect):
-			r.Restart = append(r.Restart, fmt.Sprintf("hosts.%s.connect", h.Name))
+			r.Restart = append(r.Restart, fmt.Sprintf("hosts.%s.connect", h.Name)+
+				others(true, old[i], h, func(h *Host) { h.Connect = old[i].Connect }))
 		default:
 			r.Hosts = append(r.Hosts, h.Name)
 			r.Config.Hosts[i] = h
@@ -132,6 +135,15 @@ func (r *Reload) hosts(old, now []Host) {
 			r.Restart = append(r.Restart, fmt.Sprintf("hosts.%s (not in the file any more)", h.Name))
 		}
 	}
+}
+
+// others says that a change which waits for the next start keeps other ones waiting: what was changed together, such as
+// a command and its locks, belongs together. undo takes the change that waits back.
+func others[T any](known bool, before, now T, undo func(*T)) string {
+	if undo(&now); known && !reflect.DeepEqual(before, now) {
+		return ", and with it its other changes"
+	}
+	return ""
 }
 
 // fixedLimits are those that processes and connections keep.

@@ -37,7 +37,11 @@ func TestCompare_WhatIsTaken(t *testing.T) {
 		"a host elsewhere": {"[ssh, big]", "[ssh, bigger]", "nothing to take; holds from the next start: hosts.big.connect"},
 		"a host less": {"{name: local, slots: 4}, ", "", "nothing to take; holds from the next start: " +
 			"hosts.local (not in the file any more)"},
-		"locks":          {"db:x=shared", "db:x=exclusive", "nothing to take; holds from the next start: agents.b.locks"},
+		"locks": {"db:x=shared", "db:x=exclusive", "nothing to take; holds from the next start: agents.b.locks"},
+		"locks and a command": {`/bin/b], locks: ["db:x=shared"`, `/bin/bb], locks: ["db:x=exclusive"`,
+			"nothing to take; holds from the next start: agents.b.locks, and with it its other changes"},
+		"a host elsewhere and smaller": {"slots: 8, connect: [ssh, big]", "slots: 2, connect: [ssh, bigger]",
+			"nothing to take; holds from the next start: hosts.big.connect, and with it its other changes"},
 		"locks of a new": {"agents:\n", "agents:\n  - {type: c, command: [/c], locks: ['db:y=shared']}\n", "nothing to take; holds from the next start: agents.c.locks"},
 		"an engine":      {"agents:\n", "agents:\n  - {type: e, mode: engine, engine: slurm, command: [/bin/e]}\n", "nothing to take; holds from the next start: agents.e"},
 		"no engine any more": {"  - {type: e, mode: engine, engine: slurm, command: [/bin/e]}\n", "", "nothing to take; holds from the next start: " +

@@ -105,7 +105,8 @@ func (c *Courier) Turn(
 	under, room := c.room()
 	lost, err := c.Ends.GiveUp(ctx, me, under)
 	for _, l := range lost {
-		c.Log.Error("a message is given up", "run", l.Run, "channel", l.Channel, "to", l.Target, "error", l.Error)
+		to := named(l.Channel, l.Target)
+		c.Log.Error("a message is given up", "run", l.Run, "channel", l.Channel, "to", to, "error", l.Error)
 	}
 	did += len(lost)
 	if err != nil {
@@ -217,7 +218,7 @@ func (c *Courier) one(ctx context.Context, n notice.Notice) notice.Outcome {
 	if o.Over {
 		say = c.Log.Error
 	}
-	say("a message cannot be sent", "run", n.Run, "channel", n.Channel, "to", n.Target, "tries", n.Tries,
+	say("a message cannot be sent", "run", n.Run, "channel", n.Channel, "to", named(n.Channel, n.Target), "tries", n.Tries,
 		"again", !o.Over, "error", err)
 	return o
 }

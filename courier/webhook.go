@@ -37,7 +37,7 @@ var errPrivate = errors.New("it is not on the public network, and not below any 
 func (w Webhooks) Send(ctx context.Context, target string, m notice.Message) error {
 	u, err := url.Parse(target)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return fmt.Errorf("%w: %q is not a valid URL of a webhook: https://host/path, without a password in it", ErrNever, target)
+		return fmt.Errorf("%w: the URL of this webhook is not valid: it is to be https://host/path, without a password", ErrNever)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(m.Body))
 	if err != nil {

@@ -97,6 +97,10 @@ func (l *Lookout) files(ctx context.Context, w workflow.Watch, well func(), happ
 	}
 }
 
+// mostSkew is how far behind ours the clock of a file's server may be: by that clock a file that is being written seems
+// old.
+const mostSkew = 5 * time.Minute
+
 // look gives the files that are written wholly and not told yet, and says what it could not look at. What a symbolic
 // link leads to outside of root is not looked at.
 func look(root, pattern string, known map[string]*seen, stable time.Duration, now time.Time) (
@@ -118,7 +122,7 @@ func look(root, pattern string, known map[string]*seen, stable time.Duration, no
 		info, is := files[name], known[name]
 		if is == nil || is.size != info.Size() || !is.written.Equal(info.ModTime()) {
 			fresh := &seen{size: info.Size(), written: info.ModTime(), since: now}
-			if is == nil && now.Sub(fresh.written) > stable && fresh.written.Before(now) {
+			if is == nil && now.Sub(fresh.written) > stable+mostSkew {
 				fresh.since = fresh.written // it was moved here, or has been here
 			}
 			is, known[name] = fresh, fresh

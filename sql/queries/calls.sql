@@ -16,6 +16,10 @@ select expired, next_ms from bellhop.expire($1)
 -- Ends the runs of workers that have not renewed their leases. Index: jobqueue_taken.
 select bellhop.expire_leases($1)
 
+-- name: look_ago
+-- The time that is $1 ms ago by the database's clock, by which all ends are dated. Index: none.
+select clock_timestamp() - $1::bigint * interval '1 ms' as at
+
 -- name: look_submit
 -- Adds a job; the arguments of bellhop.submit by name. Index: those of jobqueue.
 select bellhop.submit({arguments})

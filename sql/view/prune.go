@@ -12,6 +12,7 @@ var (
 	lookPruneSQL      = sql.Query("look_prune")
 	lookPruneIntoSQL  = sql.Query("look_prune_into")
 	lookPruneCountSQL = sql.Query("look_prune_count")
+	lookAgoSQL        = sql.Query("look_ago")
 )
 
 // pruneMost is how many jobs are deleted by one transaction.
@@ -50,6 +51,16 @@ type PruneRow struct {
 // PruneCount says what Prune would delete, and changes nothing.
 func (l Look) PruneCount(ctx context.Context, f PruneFilter) ([]PruneRow, error) {
 	return collect[PruneRow](ctx, l.db, "count what would be pruned", lookPruneCountSQL, append(f.args(), f.RJM)...)
+}
+
+// Ago is a time in the past by the database's clock: PruneFilter's Until for calls that follow each other.
+func (l Look) Ago(ctx context.Context, age time.Duration) (time.Time, error) {
+	type row struct{ At time.Time }
+	rows, err := collect[row](ctx, l.db, "ask for the database's time", lookAgoSQL, age.Milliseconds())
+	if err != nil {
+		return time.Time{}, err
+	}
+	return rows[0].At, nil
 }
 
 // Prune deletes jobs that are over, with their attempts and logs, and gives how many; but none that others wait for, or

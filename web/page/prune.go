@@ -45,7 +45,9 @@ func prune(r *request) (content, error) {
 	} else if age, err := words.ParseAge(d.Older); err != nil {
 		d.Wrong = "“" + clean(d.Older) + "” is not a time such as 90m, 36h or 30d"
 	} else if r.may.Operates {
-		f.Until = r.now.Add(-age)
+		if f.Until, err = r.Look.Ago(r, age); err != nil {
+			return content{}, err
+		}
 		if d.Rows, err = r.Look.PruneCount(r, f); err != nil {
 			return content{}, err
 		}
