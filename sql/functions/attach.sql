@@ -240,6 +240,10 @@ begin
 
   called := coalesce(name, case when visible then c.relname else (select n.nspname from pg_namespace n where n.oid = c.relnamespace) || '.' || c.relname end);
   if exists (select from bellhop.attachment x where x.name = called and x.detached_at is null) then
+    if exists (select from bellhop.attachment x where x.name = called and x.detached_at is null and not exists (select from pg_class t where t.oid = x.rel)) then
+      raise duplicate_object using message = format('there is an attachment called %L already, whose table is gone', called),
+        hint = format('bellhop detach %I   then attach this one', called);
+    end if;
     raise duplicate_object using message = format('there is an attachment called %L already', called), hint = 'Give this one another name: --name.';
   end if;
   insert into bellhop.attachment as x (name, rel, type, cmd, pool, workdir, log_dir, key_columns, dispatch_column, status_column, exit_column)
