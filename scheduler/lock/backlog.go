@@ -190,8 +190,12 @@ func (b *backlog) spv(l *lane) float64 {
 	return l.spv
 }
 
-// runs tells that a job runs, or has got more locks.
+// runs tells that a job runs, or has got more locks. Without locks it adds nothing to a weight: ordinary claims take
+// most of such jobs, and a pass does not see those. Only Ganeti's rule, played to the letter, counts them.
 func (b *backlog) runs(id ID, s Set) {
+	if s.Empty() && b.Order != Ganeti {
+		return
+	}
 	b.changes++
 	b.running.Add(id, s)
 }

@@ -132,7 +132,9 @@ func naive(in Input) []ID {
 	for len(picks) < in.Free {
 		var sets []Set
 		for _, r := range running {
-			sets = append(sets, r.Locks)
+			if !r.Locks.Empty() { // a job without locks weighs nothing for others
+				sets = append(sets, r.Locks)
+			}
 		}
 		weights := map[ID]float64{}
 		for _, j := range pending {

@@ -60,7 +60,7 @@ func (s Scene) cast() cast {
 		switch {
 		case seen.Holds:
 			c.running = append(c.running, RunningJob{Job: j, Started: seen.Started})
-			if !seen.Beside { // a job without locks is in no other's way
+			if !j.Locks.Empty() { // a job without locks is in no other's way (backlog.runs)
 				c.holders = append(c.holders, j.Locks)
 			}
 		case seen.Place > 0 && !seen.Gated():
