@@ -52,6 +52,7 @@ limits: {deaths: 1, window: 1h, start_timeout: 1h}
 	marked(unknown, "unknown_type")
 	e.because(unknown, "unknown_type", "dies, homely, other, sh, slowstart")
 	e.because(e.insert("type, args", "attachment", "x"), "unknown_type/row", "commands")
+	e.because(e.insert("type", "sh echo hi"), "unknown_type/worker", "'sh echo hi'", "bellhop.take")
 	dies := e.insert("type", "dies")
 	marked(dies, "agent_fails: east: %")
 	has(t, e.typed(e.because(dies, "agent_fails", "east: ")), "dies")

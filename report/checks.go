@@ -109,6 +109,11 @@ func failingAgents(s Scene) (list []trouble) {
 			continue
 		}
 		said[a.Type] = true
+		if strings.Contains(why, " worked, ") && !strings.Contains(why, "none has come up") { // scheduler.Respawn.Trouble
+			list = append(list, trouble{says: fmt.Sprintf("agents of %s die while they work: %s", a.Type, why),
+				mend: "bellhop agents   # says what it said last"})
+			continue
+		}
 		list = append(list, trouble{says: fmt.Sprintf("agents of %s do not come up: %s", a.Type, why),
 			mend: "bellhop config check --spawn   # starts each once, and shows what it says"})
 	}

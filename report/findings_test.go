@@ -55,6 +55,9 @@ func TestFindings_OfEachThingThatGoesWrong(t *testing.T) {
 			[]string{"host big1 is down: ssh: connect"}, "bellhop hosts"},
 		{"agent_fails", func(s *Scene) { s.Agents[0].Trouble = json.RawMessage(`{"local":"exit status 3","big1":"no OK"}`) },
 			[]string{"agents of sh do not come up: big1: no OK; local: exit status 3"}, "bellhop config check --spawn"},
+		{"agent_fails", func(s *Scene) {
+			s.Agents[0].Trouble = json.RawMessage(`{"local":"5 children died while they worked, the last with: exit status 1"}`)
+		}, []string{"agents of sh die while they work: local: 5 children died"}, "bellhop agents"},
 		{"agent_fails", func(s *Scene) { s.Children = []view.ChildRow{{Type: "sh", State: "FAIL", Deaths: 12}} },
 			[]string{"agents of sh are not started for now: 12 died"}, "bellhop agents"},
 		{"failover_loss", func(s *Scene) { s.Losses = []view.LossRow{{Name: "one", Gone: 74, Again: 3}} },

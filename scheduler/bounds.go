@@ -74,7 +74,7 @@ func (b Bounds) More() int {
 func (b Bounds) Hit(typ TypeName, host HostName, slots Slots, died string) string {
 	switch {
 	case b.Respawn <= 0 && b.Up == 0 && b.InARow > 0:
-		return fmt.Sprintf("agent_fails: %d deaths in a row: %s", b.InARow, died)
+		return "agent_fails: " + Respawn{InARow: b.InARow}.LastWords(died)
 	case slots.Full():
 		return slots.told(host)
 	case b.Max > 0 && b.All >= b.Part && b.Part == b.Max:

@@ -122,8 +122,9 @@ func (r Respawn) SaidOK() Respawn {
 // million do not stop a type.
 func (r Respawn) Healthy() Respawn { return Respawn{Up: true, Guards: r.Guards} }
 
-// Trouble is what is told of a type after a death: nothing while children come
-// up and it is not barred; else its last words, and since when none comes up.
+// Trouble is what is told of a type after a death: nothing while children come up and it is not barred; else its last
+// words, since when none comes up or how many died at work, and when it is started again. bellhop.hindrance tells the
+// two apart by these words.
 func (r Respawn) Trouble(why Account) Account {
 	switch {
 	case r.Starts == 1:
@@ -133,8 +134,23 @@ func (r Respawn) Trouble(why Account) Account {
 			why.Reason)
 	case !r.Tripped:
 		return Account{}
+	case r.InARow == 1:
+		why.Reason = "1 child died while it worked, with: " + why.Reason
+	default:
+		why.Reason = fmt.Sprintf("%d children died while they worked, the last with: %s", r.InARow, why.Reason)
+	}
+	if r.Tripped {
+		why.Reason += "; its agent is started again at " + r.NextAt.UTC().Format(troubleTime)
 	}
 	return why
+}
+
+// LastWords are those of the last child that died, and how many have died without a line finished between.
+func (r Respawn) LastWords(died string) string {
+	if r.InARow == 0 {
+		return died
+	}
+	return fmt.Sprintf("%d deaths in a row: %s", r.InARow, died)
 }
 
 const troubleTime = "2006-01-02 15:04:05 MST"

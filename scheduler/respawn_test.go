@@ -102,7 +102,7 @@ func TestRespawn_StartsThatFail(t *testing.T) {
 			{time.Minute, "not up", 1, "since 1970-01-12 13:47:40 UTC (2 tries): silent", false},
 			{time.Minute, "not up", 1, "(3 tries): silent", false},
 			{time.Minute, "not up", 1, "(4 tries): silent", false},
-			{10 * time.Minute, "not up", 1, "(5 tries): silent", true},
+			{10 * time.Minute, "not up", 1, "(5 tries): silent; its agent is started again at 1970-01-12 14:05:40 UTC", true},
 			{time.Hour, "not up", 1, "(6 tries): silent", true},
 			{time.Minute, "OK", 1, "", false},
 			{time.Minute, "line", many, "", false}}},
@@ -115,7 +115,8 @@ func TestRespawn_StartsThatFail(t *testing.T) {
 			{time.Hour, "not up", 1, "(4 tries)", false}, {time.Hour, "not up", 1, "(5 tries)", true}}},
 		{"deaths at work are told when they bar", []step{
 			{0, "OK", many, "", false}, {0, "died", 1, "", false}, {0, "died", 1, "", false}, {0, "died", 1, "", false}, {0, "died", 1, "", false},
-			{0, "died", 1, "silent", true}, {time.Hour, "OK", 1, "silent", true}, {0, "line", many, "", false}}},
+			{0, "died", 1, "5 children died while they worked, the last with: silent; its agent is started again at 1970-01-12 13:51:40 UTC", true},
+			{time.Hour, "OK", 1, "5 children died while they worked, the last with: silent", true}, {0, "line", many, "", false}}},
 	} {
 		var r Respawn
 		now := time.Unix(1_000_000, 0).UTC()

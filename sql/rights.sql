@@ -182,6 +182,8 @@ grant EXECUTE on function bellhop.actor to bellhop_reader;
 grant EXECUTE on function bellhop.actor to bellhop_scheduler;
 grant EXECUTE on function bellhop.actor to bellhop_submitter;
 grant EXECUTE on function bellhop.admitted to bellhop_scheduler;
+grant EXECUTE on function bellhop.agent_fails to bellhop_reader;
+grant EXECUTE on function bellhop.agent_fails to bellhop_scheduler;
 grant EXECUTE on function bellhop.ago to bellhop_operator;
 grant EXECUTE on function bellhop.ago to bellhop_reader;
 grant EXECUTE on function bellhop.ago to bellhop_scheduler;

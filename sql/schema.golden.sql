@@ -1229,6 +1229,12 @@ CREATE OR REPLACE FUNCTION bellhop.admitted(session bytea, attempt bytea, person
  LANGUAGE sql
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.agent_fails(words text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.ago(at timestamp with time zone)
  RETURNS text
  LANGUAGE sql

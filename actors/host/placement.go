@@ -179,7 +179,7 @@ func (s *host) giveUp(pool *pool, live int, now time.Time) {
 	case !back:
 		return
 	case why == "agent_fails":
-		why += ": " + cmp.Or(pool.respawn.Trouble(pool.trouble).Reason, pool.trouble.Reason)
+		why += ": " + cmp.Or(pool.respawn.Trouble(pool.trouble).Reason, pool.respawn.LastWords(pool.trouble.Reason))
 	}
 	s.dropFrom(pool, func(scheduler.Line) bool { return true }, why)
 	s.resyncSoon()

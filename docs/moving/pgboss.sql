@@ -99,6 +99,7 @@ select n.id, n.boss, n.name as type, n.data::text as args, n.key, n.created_on,
             when exists (select from bellhop.job b where b.key = n.key and b.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
             then 'an open job of bellhop has its key' end as stays,
        array_remove(array[
+         case when n.name !~ '^[A-Za-z0-9_:-]+$' then format('an agent for queue %s: its name has other characters than letters, digits and _ - :, so that only a worker can take its jobs', quote_literal(n.name)) end,
          case when n.priority not between -19 and 20 then 'a priority outside of -19 to 20: it becomes the nearest one' end,
          case when n.retry_delay > 0 or n.retry_backoff then 'the pause between attempts: write `retry` for the type' end,
          case when n.dead_letter is not null then 'the dead letter queue: a failed job stays in the queue, and `bellhop retry` runs it again' end,

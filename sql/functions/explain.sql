@@ -161,6 +161,10 @@ begin
     if h.cause is null and j.waiting_for ~ '^(agent_fails|host_down): ' then -- newer, where a host has just given it back
       h.cause := substring(j.waiting_for from '^[a-z_]+');
       h.args := jsonb_build_object('what', substr(j.waiting_for, length(h.cause) + 3));
+      h.cause := case when h.cause = 'agent_fails' then bellhop.agent_fails(h.args ->> 'what') else h.cause end;
+    end if;
+    if h.cause = 'no_worker' and (j.attempt > 0 or j.started_at is not null) then
+      h.args := h.args || jsonb_build_object('taken', 'works on it now');
     end if;
     if h.cause is not null then
       found_one := true;

@@ -58,6 +58,16 @@ as $$
       || case when hindered.args ? 'unserved' then jsonb_build_object('there', bellhop.types_there(hindered.args ->> 'unserved')) else '{}' end) r
 $$;
 
+-- agent_fails: the form of that cause, by what hosts tell (scheduler.Respawn): whether the agent comes up, and dies
+-- while it works.
+-- Grant: reader scheduler
+create or replace function bellhop.agent_fails(words text) returns text
+language sql immutable parallel safe
+set search_path = pg_catalog, pg_temp
+as $$
+  select case when words ~ '[0-9] (child died while it|children died while they) worked, |(^|: )[0-9]+ deaths in a row: ' then 'agent_fails/works' else 'agent_fails' end
+$$;
+
 -- hindrance: what keeps every ready job of a type, with a name in run_on and a priority, from starting: a cause of
 -- bellhop.causes, the values for its sentence, and the details behind the code in waiting_for. No cause: the jobs only
 -- wait for their turn. Marks in waiting_for and bellhop.explanation both ask here, so that they never differ.
@@ -100,8 +110,9 @@ begin
     return;
   end if;
   if not exists (select from bellhop.instance i join bellhop.agent a on a.instance = i.id where i.state = 'live' and a.type = agent) then
-    cause := case when logins is not null then 'no_worker' when hindrance.type = 'attachment' then 'unknown_type/row' else 'unknown_type' end;
-    args := jsonb_build_object('type', quote_literal(hindrance.type), 'unserved', hindrance.type, 'logins', logins);
+    cause := case when logins is not null then 'no_worker' when hindrance.type = 'attachment' then 'unknown_type/row'
+                  when hindrance.type !~ '^[A-Za-z0-9_:-]+$' then 'unknown_type/worker' else 'unknown_type' end;
+    args := jsonb_build_object('type', quote_literal(hindrance.type), 'unserved', hindrance.type, 'logins', logins, 'taken', 'has taken it yet');
     return;
   end if;
 
@@ -163,7 +174,7 @@ begin
    group by r.rung, r.cause order by r.rung desc limit 1;
 
   if found then
-    cause := f.cause;
+    cause := case when f.cause = 'agent_fails' then bellhop.agent_fails(f.words) else f.cause end;
     detail := f.detail;
     args := jsonb_build_object('what', f.words);
   else

@@ -141,6 +141,9 @@ func (f *submitFlags) flags(c *cobra.Command) {
 // submission checks the flags and makes a job of them.
 func (f submitFlags) submission(cmd *cobra.Command, args []string) (view.Submission, error) {
 	set, s := cmd.Flags().Changed, f.Submission
+	if words := strings.Fields(args[0]); len(words) != 1 || words[0] != args[0] {
+		return s, cli.Usage("submit", fmt.Sprintf("a type has no blanks, and %q has", args[0]), meant(args))
+	}
 	s.Type = scheduler.TypeName(args[0])
 	if len(args) == 2 {
 		s.Args = &args[1]
@@ -189,6 +192,18 @@ func (f submitFlags) submission(cmd *cobra.Command, args []string) (view.Submiss
 		s.Vars = vars
 	}
 	return s, f.seal(&s)
+}
+
+// meant is what a type with blanks was meant to be: a type and its arguments.
+func meant(args []string) string {
+	words := strings.Fields(strings.Join(args, " "))
+	switch len(words) {
+	case 0:
+		return "bellhop submit TYPE [ARGS]"
+	case 1:
+		return "did you mean: bellhop submit " + cli.ShellWord(words[0])
+	}
+	return "did you mean: bellhop submit " + cli.ShellWord(words[0]) + " " + cli.ShellQuoted(strings.Join(words[1:], " "))
 }
 
 // seal seals what the job is given, with --seal-with.
