@@ -39,7 +39,8 @@ func (s Config) site(
 		Behind: web.Behind{Prefix: c.Web.Prefix, Proxies: c.Web.TrustedProxies}}
 	site, err := web.Listen(of)
 	taken := errors.Is(err, syscall.EADDRINUSE)
-	if standard := config.Default().Listen; taken && address == standard {
+	chosen := s.listen != "" || s.Listen != ""
+	if standard := config.Default().Listen; taken && !chosen && address == standard {
 		host, _, _ := net.SplitHostPort(standard)
 		of.Listen = net.JoinHostPort(host, "0")
 		if site, err = web.Listen(of); err == nil {
