@@ -55,8 +55,12 @@ func (r Reload) String() string {
 	if r.Keys {
 		parts = append(parts, "encryption.keys changed")
 	}
-	if len(parts) == 0 {
-		parts = []string{"nothing to take"}
+	switch {
+	case len(parts) > 0:
+	case len(r.Restart) > 0:
+		parts = []string{"nothing changes now"}
+	default:
+		parts = []string{"nothing has changed"}
 	}
 	say("holds from the next start:", r.Restart)
 	return strings.Join(parts, "; ")

@@ -19,6 +19,9 @@ func Nearest(name string, known []string) (best string, ok bool) {
 	}
 	name = plain(name)
 	least := 1 + len(name)/4 + 1
+	if len(name) <= 4 { // two slips in four characters leave another word
+		least = 2
+	}
 	for _, k := range known {
 		p := plain(k)
 		if d := distance(name, p); d < least && d < max(len(name), len(p)) {

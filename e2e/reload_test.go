@@ -81,7 +81,7 @@ func TestReload_TakesWhatChangedAndTouchesNothingElse(t *testing.T) {
 	if strings.Contains(e.ok("agents"), "gone") {
 		t.Error("a type that was removed is still shown")
 	}
-	has(t, e.ok("reload"), "nothing to take")
+	has(t, e.ok("reload"), "nothing has changed")
 }
 
 // TestReload_BadFileChangesNothing: all that is wrong is told at once, by the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -82,8 +83,8 @@ func wait(
 		for _, o := range outcomes {
 			exist[o.ID] = true
 			if !o.State.Final() {
-				if why := stuck(o); why != "" && !told[why] {
-					told[why] = true
+				if why := stuck(o); why != "" && !told[uncounted(o.ID, why)] {
+					told[uncounted(o.ID, why)] = true
 					a.Note("job %d waits: %s; see: bellhop explain %d", o.ID, why, o.ID)
 				}
 				continue
@@ -146,6 +147,14 @@ func stuck(o view.OutcomeRow) string {
 		return ""
 	}
 	return cli.Flat(*o.WaitingFor)
+}
+
+// digits are what changes in a reason while it stays the same: counts and times.
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// uncounted is a job's reason without its numbers: it is told once.
+func uncounted(id scheduler.JobID, why string) string {
+	return fmt.Sprintf("%d %s", id, digits.ReplaceAllString(why, "#"))
 }
 
 // waitForSubmitted is `submit --wait`: the id was printed, so only what it gave back is, and a bad end told.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bellhop/config"
 )
 
 // App is what all commands share: where they read and write, and the global flags.
@@ -43,7 +42,7 @@ func (a *App) Menu(c *cobra.Command) {
 				known = append(known, c.Name())
 			}
 		}
-		if near, ok := config.Nearest(args[0], known); ok {
+		if near, ok := nearestCommand(args[0], known); ok {
 			return Usage(CommandWords(cmd), why, cmd.CommandPath()+" "+near)
 		}
 		return Usage(CommandWords(cmd), why, cmd.CommandPath()+" --help")

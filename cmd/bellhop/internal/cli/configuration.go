@@ -31,7 +31,16 @@ func (a *App) ConfigFile() (string, error) {
 	case !named && errors.Is(err, os.ErrNotExist):
 		return "", nil
 	}
-	return "", Usage("configuration", err.Error(), "bellhop config check -c FILE")
+	by := ConfigVariable
+	if a.ConfigPath != "" {
+		by = "-c"
+	}
+	why := err.Error()
+	if errors.Is(err, os.ErrNotExist) {
+		why = "there is no file " + path
+	}
+	return "", Usage("configuration", fmt.Sprintf("%s (named by %s)", why, by),
+		"name a file that is there; without -c and "+ConfigVariable+" it is "+DefaultConfig+", where there is one")
 }
 
 // BadConfig tells all problems of a configuration.

@@ -18,7 +18,14 @@ func TestConfig_IsNamedByTheEnvironment(t *testing.T) {
 		t.Errorf("%+v, %v", c.Listen, err)
 	}
 	a.Getenv = func(string) string { return file + ".not" }
-	if _, err := a.ConfigFile(); err == nil || ExplainFailure(err).Code != ExitUsage {
+	_, err := a.ConfigFile()
+	want := "there is no file " + file + ".not (named by BELLHOP_CONFIG)"
+	if f := ExplainFailure(err); f.Code != ExitUsage || f.Why != want {
+		t.Errorf("a file that is not there: %v", err)
+	}
+	a.ConfigPath = "/nowhere.yaml"
+	_, err = a.ConfigFile()
+	if f := ExplainFailure(err); f.Why != "there is no file /nowhere.yaml (named by -c)" {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }

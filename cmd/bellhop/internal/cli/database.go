@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -155,6 +156,10 @@ func (a *App) Connect(ctx context.Context, notice func(string)) (*pgx.Conn, erro
 
 // Dial opens a database that was found, if it is one that bellhop can live in.
 func (a *App) Dial(ctx context.Context, where Database, notice func(string)) (*pgx.Conn, error) {
+	if strayAt(where.URL) { // the text behind it would be taken for a host, and be shown
+		return nil, Usage("the database's URL from "+where.From, "its user or its password has an @, and a URL needs %40 in its place",
+			"it looks like postgres://user:p%40ssword@host:5432/database; write %2F for /, %23 for # and %25 for %")
+	}
 	way := commandWay(where.URL, notice)
 	c, err := way.Config()
 	if err != nil {
@@ -170,6 +175,12 @@ func (a *App) Dial(ctx context.Context, where Database, notice func(string)) (*p
 	}
 	return conn, nil
 }
+
+// misplaced is an @ that is none between a user and a host: a second one, or one before a slash in the database's name.
+var misplaced = regexp.MustCompile(`^postgres(ql)?://[^/?#]*@([^/?#]*@|[^/?#]*/[^?#]*@[^?#]*/)`)
+
+// strayAt reports whether a URL has an @ in its user or password.
+func strayAt(url string) bool { return misplaced.MatchString(url) }
 
 // commandWay is how a command reaches a database.
 func commandWay(url string, notice func(string)) dial.Way {

@@ -43,3 +43,30 @@ func TestFindDatabase_TakesTheFirstThatIsNamed(t *testing.T) {
 		t.Errorf("nothing named: %v", err)
 	}
 }
+
+// What follows an @ in a password is not taken for a host, and not shown.
+func TestDial_AnAtInThePassword(t *testing.T) {
+	t.Parallel()
+	for url, stray := range map[string]bool{
+		"postgres://u:p@s3cret@localhost:1/x":       true,
+		"postgresql://u:p@s3cret@localhost/x?a=b":   true,
+		"postgres://u:p@s3cret/w@localhost:1/x":     true,
+		"postgres://u:p%40ss@localhost:1/x":         false,
+		"postgres://u:p@localhost:1/a@b":            false,
+		"postgres://localhost/x?options=-c%20a@b@c": false,
+		"host=localhost password=p@s@s":             false,
+		"":                                          false,
+	} {
+		if strayAt(url) != stray {
+			t.Errorf("%s: %t", url, !stray)
+		}
+		if !stray {
+			continue
+		}
+		_, err := finder(nil).Dial(t.Context(), Database{URL: url, From: "DATABASE_URL"}, nil)
+		f := ExplainFailure(err)
+		if f.Code != ExitUsage || strings.Contains(f.Error()+f.Next, "s3cret") || !strings.Contains(f.Error(), "%40") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}

@@ -39,7 +39,7 @@ func checkConfig(ctx context.Context, a *cli.App, spawn bool) error {
 		return err
 	}
 	if path == "" {
-		return cli.Usage("configuration", "there is no "+cli.DefaultConfig+" here", "bellhop config check -c FILE")
+		return cli.Usage("configuration", "there is no "+cli.DefaultConfig+" here", "bellhop config check -c FILE   with the name of yours")
 	}
 	c, err := config.Load(path)
 	if err != nil {
