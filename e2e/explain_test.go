@@ -222,14 +222,23 @@ func TestExplain_RowsThatSayItThemselves(t *testing.T) {
 	e.sql("update bellhop.dependency set met = true, counted = false where job = $1", unseen)
 	e.typed(e.because(unseen, "blocked/unseen"))
 
-	tx, err := e.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	lock := func() pgx.Tx {
+		tx, err := e.pool.Begin(t.Context())
+		if err == nil {
+			_, err = tx.Exec(t.Context(), "select from bellhop.jobqueue where id = $1 for update", waits)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tx
 	}
+	e.typed(e.caused("a row that was just locked", "in_hand/brief", nil, func() []reason {
+		tx := lock()
+		defer func() { _ = tx.Rollback(context.Background()) }()
+		return e.reasons(waits)
+	}))
+	tx := lock()
 	defer func() { _ = tx.Rollback(context.Background()) }()
-	if _, err := tx.Exec(t.Context(), "select from bellhop.jobqueue where id = $1 for update", waits); err != nil {
-		t.Fatal(err)
-	}
 	e.typed(e.because(waits, "in_hand", "application the test", "idle in transaction"))
 	e.saysNoMore(waits, "in_hand")
 

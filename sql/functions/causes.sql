@@ -40,6 +40,8 @@ as $$
       'It awaits event {event}{since}, for as long as it takes, and no attempt is counted.{keeps}', 'bellhop emit {quoted}'),
     ('in_hand', 'waiting', false, 'an open transaction has locked its row. The line names the session: look at what it does before you end it',
       'A transaction has its row locked{since}, and claims pass over it until that ends: {who}.', 'psql "$DATABASE_URL" -c "select pg_terminate_backend({pid})"'),
+    ('in_hand/brief', 'waiting', false, '',
+      'A transaction has its row locked{since}: {who}. Most end at once, and claims pass over the row until then.', 'bellhop explain {id}'),
     ('in_hand/prepared', 'waiting', false, '',
       'A prepared transaction has its row locked{since}, and claims pass over it until that ends.', 'psql "$DATABASE_URL" -c "rollback prepared ''{gid}''"'),
 

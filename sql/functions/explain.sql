@@ -110,8 +110,10 @@ begin
                from pg_locks l left join pg_stat_activity a on a.pid = l.pid
               where l.locktype = 'transactionid' and l.transactionid = hand and l.granted and l.pid is distinct from pg_backend_pid()
     loop
-      return query select * from bellhop.reason(case when r.pid is null then 'in_hand/prepared' else 'in_hand' end,
-        jsonb_build_object('pid', r.pid, 'gid', r.gid, 'since', bellhop.since(r.xact_start), 'who',
+      -- A session at its normal work is not to be ended.
+      return query select * from bellhop.reason(case when r.pid is null then 'in_hand/prepared' when r.xact_start > clock_timestamp() - interval '3 s' then 'in_hand/brief'
+                                                     else 'in_hand' end,
+        jsonb_build_object('id', j.id, 'pid', r.pid, 'gid', r.gid, 'since', bellhop.since(r.xact_start), 'who',
           format('process %s of the server%s%s%s', r.pid, coalesce(', user ' || r.usename, ''), coalesce(', application ' || nullif(r.application_name, ''), ''), coalesce(', ' || r.state, ''))));
       found_one := true;
     end loop;

@@ -57,7 +57,7 @@ func TestUnfinished_FailedOnesHoweverManyAndOld(t *testing.T) {
 		full bool
 	}{
 		{"all", view.JobFilter{States: failed}, 5000, true},
-		{"of a type", view.JobFilter{States: failed, Types: []scheduler.TypeName{"rare"}}, 714, false},
+		{"of a type", view.JobFilter{States: failed, Types: []scheduler.TypeName{"rare"}}, 714, true},
 		{"of a key", view.JobFilter{States: failed, Key: "k49"}, 111, false},
 		{"and held ones", view.JobFilter{States: append(failed, scheduler.Held)}, 5000, true},
 	} {
