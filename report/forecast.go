@@ -79,9 +79,9 @@ func Foresee(ctx context.Context, s view.Look, job view.JobRow) (*Forecast, erro
 		return nil, nil
 	}
 	f := &Forecast{Weight: weight.Weight, Levels: weight.Levels}
-	gated := false
+	gated, stands := false, false
 	if i := slices.IndexFunc(scene.Jobs, func(j lock.Seen) bool { return j.Job == id }); i >= 0 {
-		f.Place, gated = scene.Jobs[i].Place, scene.Jobs[i].Gated()
+		f.Place, gated, stands = scene.Jobs[i].Place, scene.Jobs[i].Gated(), scene.Jobs[i].Stands
 	}
 	starts := scene.Starts(sketches.Lasts)
 	e, known := starts[id]
@@ -94,10 +94,12 @@ func Foresee(ctx context.Context, s view.Look, job view.JobRow) (*Forecast, erro
 		f.Place = scene.Place(id, starts)
 		f.StartsP50, f.StartsP90 = &e.P50, &e.P90
 		f.PastError = errorOf(sketches.Off, e.P50.Sub(scene.Now))
-	case gated:
-		f.Unknown = "a filter or a limit keeps it, or its locks cannot be read; if it is known until when, the reason says so"
 	case scene.Slots == 0:
 		f.Unknown = "no instance is live, and has a host"
+	case stands:
+		f.Unknown = "no live instance serves its type, or that is paused"
+	case gated:
+		f.Unknown = "a filter or a limit keeps it, or its locks cannot be read; if it is known until when, the reason says so"
 	case len(sketches.Took) == 0:
 		f.Unknown = "how long jobs take is not known before one of them has ended"
 	case f.Place == 0:

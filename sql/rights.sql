@@ -631,6 +631,8 @@ grant EXECUTE on function bellhop.turn_trouble to bellhop_scheduler;
 grant EXECUTE on function bellhop.turn_under to bellhop_operator;
 grant EXECUTE on function bellhop.turn_under to bellhop_scheduler;
 grant EXECUTE on function bellhop.turns_apart to bellhop_scheduler;
+grant EXECUTE on function bellhop.types_that_start to bellhop_reader;
+grant EXECUTE on function bellhop.types_that_start to bellhop_scheduler;
 grant EXECUTE on function bellhop.types_there to bellhop_reader;
 grant EXECUTE on function bellhop.types_there to bellhop_scheduler;
 grant EXECUTE on function bellhop.types_there to bellhop_submitter;

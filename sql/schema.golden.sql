@@ -3238,6 +3238,12 @@ CREATE OR REPLACE FUNCTION bellhop.turns_apart(login name)
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.types_that_start()
+ RETURNS TABLE(type text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'bellhop', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.types_there(type text)
  RETURNS text
  LANGUAGE sql

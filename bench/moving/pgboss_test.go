@@ -174,3 +174,14 @@ func TestPgBoss_WhatIsRefused(t *testing.T) {
 	q.refused("there is no table job_moved", "schema=boss", "go=back")
 	q.run([]string{"schema=boss"}, "Nothing has changed. To move them: -v go=move")
 }
+
+// A queue whose name no agent can have moves, and is named.
+func TestPgBoss_NamesForWorkers(t *testing.T) {
+	t.Parallel()
+	q := boss(t, bosses["as in version 10"](t))
+	q.sql(`select pgboss.create_queue('send.mail', '{"policy": "standard"}')`,
+		"insert into pgboss.job (name, data) values ('send.mail', '1'), ('send.mail', '2'), ('mail', '3')")
+	q.run([]string{"go=move"}, "send.mail | 2 | 0 | 0 | 0", "an agent for queue 'send.mail': its name "+
+		"has other characters than letters, digits and _ - :, so that only a worker can take its jobs | 2")
+	q.is("types that have moved", "select type || count(*) from bellhop.jobqueue group by type order by type", "mail1", "send.mail2")
+}

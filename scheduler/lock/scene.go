@@ -16,6 +16,7 @@ type Seen struct {
 	Behind   string   // the lock behind which it waits, as level:name; empty: none that is known
 	Place    int      // in that queue, from 1 on; 0: so many are before it that they were not looked at
 	Holds    bool
+	Stands   bool      // of one that waits: no live instance serves its type, or that is paused
 	Beside   bool      // it has no locks: it takes a slot, or will
 	Since    time.Time // when it was submitted
 	Started  time.Time // of one that Holds
@@ -78,9 +79,12 @@ func (seen Seen) job() (Job, bool) {
 	return j, err == nil
 }
 
-// Gated says that a filter or a limit keeps the job waiting, or that its locks cannot be read: there is no telling
-// until when.
+// Gated says that a filter, a limit or a pause keeps the job waiting, that its type is not served, or that its locks
+// cannot be read: there is no telling until when.
 func (seen Seen) Gated() bool {
+	if seen.Stands {
+		return true
+	}
 	level, _, _ := strings.Cut(seen.Behind, ":")
 	return level == limitLevel || level == filterLevel || level == pausedLevel || level == unreadableLevel
 }

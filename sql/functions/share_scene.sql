@@ -28,7 +28,7 @@ as $$
      where k.n < 1000
   ), part as materialized (
     select k.type, k.priority, k.share, greatest(share_beside.most / count(*) over (), 1) as jobs from k
-     where k.place = '' and not exists (select from bellhop.paused p where p.type in (k.type, ''))
+     where k.place = '' and k.type = any (array(select s.type from bellhop.types_that_start() s))
   ), first as materialized (
     select f.id, p.type, p.priority, p.share, f.created_at
       from part p

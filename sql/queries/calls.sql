@@ -201,6 +201,10 @@ select bellhop.share_set($1, $2, $3::real) is null
 -- A link that opens the pages once, with the rights of this login; $1 the digest of its secret. Index: the primary key of sign_in.
 select bellhop.sign_in($1::bytea)
 
+-- name: look_that_start
+-- The types of which jobs may start. Guard: none, it only reads. Indexes: those of bellhop.types_that_start.
+select s.type from bellhop.types_that_start() s
+
 -- name: look_unserved
 -- The types of a definition's steps, $1, for which no running instance has an agent. Guard: callers that may apply it.
 -- Index: none, instances are few.

@@ -246,3 +246,58 @@ func TestScene_AgesAreOfOneMoment(t *testing.T) {
 		t.Errorf("jobs of one moment are of %d moments, and %d where they want no lock", len(since[false]), len(since[true]))
 	}
 }
+
+// A forecast gives no slot to jobs that nothing lets start: of types that no live instance serves, or that are paused.
+// They take no place among those that are looked at either.
+func TestScene_LeavesOutTypesThatDoNotStart(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	for _, typ := range []string{"cat", "fox", "owl"} {
+		e.exec(`insert into bellhop.jobqueue (type, priority) select $1, case $1 when 'fox' then -5 else 0 end
+			from generate_series(1, 1200)`, typ)
+		e.exec("insert into bellhop.jobqueue (type, share) select $1, 'acme' from generate_series(1, 3)", typ)
+		e.exec("insert into bellhop.jobqueue (type, locks, behind) values ($1, '{c:1=exclusive}', 'c:1')", typ)
+	}
+	seen := func() string {
+		t.Helper()
+		s, err := view.NewLook(e.conn).Scene(t.Context(), 500, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts := map[string]int{}
+		for _, j := range s.Jobs {
+			switch {
+			case j.Beside && j.Share == "":
+				counts[j.Type]++
+			case j.Beside:
+				counts[j.Type+" shared"]++
+			case !j.Gated():
+				counts[j.Type+" locked"]++
+			}
+		}
+		var text []string
+		for _, k := range slices.Sorted(maps.Keys(counts)) {
+			text = append(text, k+" "+strconv.Itoa(counts[k]))
+		}
+		return strings.Join(text, ", ")
+	}
+	for _, step := range []struct{ do, want string }{
+		{"", "cat 1000, cat locked 1, cat shared 3"},
+		{"insert into bellhop.paused (type) values ('cat')", ""},
+		{"delete from bellhop.paused", "cat 1000, cat locked 1, cat shared 3"},
+		{"update bellhop.instance set paused = '{cat}'", ""},
+		{"update bellhop.instance set paused = '{}'; update bellhop.agent set type = 'rjm' where type = 'cat'",
+			"cat locked 1, fox locked 1, owl locked 1"},
+		{"insert into bellhop.rjm (job, state) select min(id), 'old' from bellhop.jobqueue where type = 'fox'",
+			"cat locked 1, fox 1, fox locked 1, owl locked 1"},
+	} {
+		for _, do := range strings.Split(step.do, "; ") {
+			if do != "" {
+				e.exec(do)
+			}
+		}
+		if got := seen(); got != step.want {
+			t.Errorf("after %s it sees %s, want %s", step.do, got, step.want)
+		}
+	}
+}

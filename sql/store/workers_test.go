@@ -514,6 +514,10 @@ func TestWorker_IsExplained(t *testing.T) {
 	e.exec("select bellhop.resume('mail')")
 	e.takeOne(w, "mail")
 	e.explains(id, "running It runs since ", "in a session of worker worker_told, pid ", "attempt 1 of 1; its lease ends at ")
+	e.exec("update bellhop.jobqueue set lease_until = clock_timestamp() where id = $1", int64(id))
+	e.due()
+	e.explains(id, "no_worker No running instance has an agent of type 'mail', and no worker works on it now. ")
+	e.takeOne(w, "mail")
 	query := e.insert("type, msq", "'mail', 'select 1'")
 	e.explains(query, "no_instance ")
 }

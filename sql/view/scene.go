@@ -13,7 +13,9 @@ var (
 	lookSceneSQL  = sql.Query("look_scene")
 	lookBesideSQL = sql.Query("look_beside")
 	lookRoomSQL   = sql.Query("look_room")
-	lookPolicySQL = sql.Query("look_policy")
+
+	lookThatStartSQL = sql.Query("look_that_start")
+	lookPolicySQL    = sql.Query("look_policy")
 )
 
 // SceneRow is a job with locks, as a forecast sees it.
@@ -57,11 +59,16 @@ func (l Look) scene(ctx context.Context, most, besides int, mine scheduler.JobID
 	}
 	s = lock.Scene{Now: time.Now(), Jobs: make([]lock.Seen, len(rows))}
 	ago := func(sec float64) time.Time { return s.Now.Add(-time.Duration(sec * float64(time.Second))) }
+	starts, err := l.typesThatStart(ctx)
+	if err != nil {
+		return s, err
+	}
 	holds := map[int64]bool{}
 	for i, r := range rows {
 		holds[r.Job] = r.Holds
 		s.Jobs[i] = lock.Seen{Job: lock.ID(r.Job), Type: r.Type, Priority: r.Priority, Share: r.Share, Locks: r.Locks,
-			Behind: r.Behind, Place: r.Place, Holds: r.Holds, Since: ago(r.Age), Started: ago(r.Runs)}
+			Behind: r.Behind, Place: r.Place, Holds: r.Holds, Since: ago(r.Age), Started: ago(r.Runs),
+			Stands: !r.Holds && !starts(r.Type)}
 	}
 	if s.Policy, err = l.Policy(ctx); err != nil {
 		return s, err
@@ -96,6 +103,17 @@ func (l Look) scene(ctx context.Context, most, besides int, mine scheduler.JobID
 		}
 	}
 	return s, l.shared(ctx, &s, besides)
+}
+
+// typesThatStart tells whether jobs with locks of a type may start somewhere. Where RJM's jobs are taken, any type may
+// be one of theirs.
+func (l Look) typesThatStart(ctx context.Context) (func(typ string) bool, error) {
+	rows, err := collect[struct{ Type string }](ctx, l.db, "read types that are served", lookThatStartSQL)
+	types := map[string]bool{}
+	for _, r := range rows {
+		types[r.Type] = true
+	}
+	return func(typ string) bool { return types[typ] || types[string(scheduler.RJMType)] }, err
 }
 
 // Room is where live instances' jobs run.
