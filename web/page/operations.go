@@ -143,11 +143,11 @@ func planIn(form url.Values, in *verb.In) (err error) {
 	// address.
 	if form.Has("failure") {
 		failure, wrong := url.QueryUnescape(form.Get("failure"))
-		t := typeOf(form)
-		if wrong != nil || t == nil {
+		types := escapedTypes(form["type"])
+		if wrong != nil || len(types) == 0 {
 			return errNoFilter
 		}
-		f["type"], f["failure"], of = []scheduler.TypeName{*t}, failure, "ended"
+		f["type"], f["failure"], of = types, failure, "ended"
 	} else {
 		types := typesOf(form.Get("type"))
 		field("type", types, len(types) > 0)
@@ -180,6 +180,18 @@ func planIn(form url.Values, in *verb.In) (err error) {
 	}
 	in.Match, err = json.Marshal(f)
 	return err
+}
+
+// escapedTypes are types that stand in a form as in an address; none where one of them cannot be one.
+func escapedTypes(list []string) (types []scheduler.TypeName) {
+	for _, text := range list {
+		t := typeOf(url.Values{"type": {text}})
+		if t == nil {
+			return nil
+		}
+		types = append(types, *t)
+	}
+	return types
 }
 
 // Skipped is how many of them the verb does not change.

@@ -3,6 +3,7 @@ package page
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,8 +102,8 @@ func TestOperations_CountWhoNeedsThem(t *testing.T) {
 	}
 }
 
-// A group of failures is tried again by an operation, and exactly that: also one of numbers in hexadecimal, and of many
-// lines.
+// A group of failures is tried again by an operation, and exactly that: also one of several types, of numbers in
+// hexadecimal, and of many lines.
 func TestFailures_AGroupLeadsToAPlan(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -111,9 +112,9 @@ func TestFailures_AGroupLeadsToAPlan(t *testing.T) {
 	s.exec(`insert into bellhop.jobqueue (type, state, attempt, started_at, ended_at, error)
 		values ('mail', 'failed', 1, now(), now() - interval '3 h', 'no block 7'), ('mail', 'failed', 1, now(), now(), 'no block here'),
 		       ('post', 'failed', 1, now(), now(), 'no block 8'), ('mail', 'failed', 1, now(), now(), null)`)
-	for query, want := range map[string]string{"": "13", "?since=2h": "12"} {
+	for query, want := range map[string]string{"": "14", "?since=2h": "13"} {
 		for _, form := range s.forms("/failures"+query, "plan") {
-			if form.Get("failure") != "no+block+%23" || form.Get("type") != "mail" {
+			if form.Get("failure") != "no+block+%23" || !slices.Equal(form["type"], []string{"mail", "post"}) {
 				continue
 			}
 			page := s.get(http.StatusOK, s.post(http.StatusSeeOther, "/do/plan", form))

@@ -13,12 +13,6 @@ import (
 // overviewMinutes is how far back the overview's chart goes.
 const overviewMinutes = 60
 
-// whyMost is of how many types the overview says what would change their wait.
-const whyMost = 8
-
-// waitsMost is how many types that wait the overview lists, those first that wait longest.
-const waitsMost = 50
-
 type overviewData struct {
 	Ready, Running, Failing int64 // Failing: failed within the hour
 	Slots, Children         int
@@ -32,8 +26,12 @@ type overviewData struct {
 	In                      view.Arrivals
 	Share                   string // of those that ended within the hour, as many failed
 	Waits                   []waiting
-	WaitsOthers             int // types that Waits leaves out
+	Reasons                 []wait
+	ReasonsOthers           int // reasons that are left out
+	Mend                    []mending
+	MendOthers              int
 	Failures                []failureGroup
+	FailingMost             bool // there are more failures than were read
 	Lanes                   []lane
 	Chart                   chart
 	Times                   []timeLane
@@ -47,12 +45,6 @@ type overviewData struct {
 type stateCount struct {
 	State scheduler.JobState
 	N     int64
-}
-
-// waiting is a type whose jobs wait.
-type waiting struct {
-	view.WaitRow
-	Reason *view.WhyRow
 }
 
 // lane is a host, and what runs there.
@@ -109,19 +101,20 @@ func overview(r *request) (content, error) {
 		return content{}, err
 	}
 	d.Failing = max(d.Failing, int64(failedJobs(failed))) // a minute is history when it is over
+	d.FailingMost = failedJobs(failed) >= failuresMost && d.Failing <= int64(failedJobs(failed))
 	d.Failures = groupFailures(failed)
 	d.Failures = d.Failures[:min(len(d.Failures), 5)]
 	d.Share = failedShare(history, d.Failing)
-	d.WaitsOthers = max(0, len(d.Waits)-waitsMost)
-	d.Waits = d.Waits[:min(len(d.Waits), waitsMost)]
+	d.ReasonsOthers = max(0, len(d.Reasons)-waitsMost)
+	d.Reasons = d.Reasons[:len(d.Reasons)-d.ReasonsOthers]
+	found, err := r.found(foundGlance)
+	if err != nil {
+		return content{}, err
+	}
+	d.Mend = mendings(found.Findings)
+	d.MendOthers = max(0, len(d.Mend)-mendMost)
+	d.Mend = d.Mend[:len(d.Mend)-d.MendOthers]
 	return content{Title: "Overview", Template: "overview", Data: d}, nil
-}
-
-// failedLately are the newest failures of the last hour.
-func (r *request) failedLately() ([]view.FailedRow, error) {
-	return remembered(r.pages, r.who.Role, "failed", 3*time.Second, func() ([]view.FailedRow, error) {
-		return r.Look.LatestFailed(r, 300, view.Span{Since: time.Hour})
-	})
 }
 
 // count takes the queue: how many jobs are in each state, and the types that wait, the longest first.
@@ -140,28 +133,6 @@ func (d *overviewData) count(rows []view.WaitRow) {
 		d.States = append(d.States, stateCount{s, states[s]})
 	}
 	slices.SortStableFunc(d.Waits, func(a, b waiting) int { return cmp.Compare(b.Age, a.Age) })
-}
-
-// why asks what would change the wait of the jobs that wait longest.
-func (d *overviewData) why(r *request) error {
-	var ids []scheduler.JobID
-	for _, w := range d.Waits[:min(len(d.Waits), whyMost)] {
-		if w.First != nil {
-			ids = append(ids, *w.First)
-		}
-	}
-	reasons, err := r.Look.Why(r, ids)
-	if err != nil {
-		return err
-	}
-	for i := range reasons {
-		for j := range d.Waits {
-			if w := &d.Waits[j]; w.First != nil && *w.First == reasons[i].ID {
-				w.Reason = &reasons[i]
-			}
-		}
-	}
-	return nil
 }
 
 // served counts the ready jobs of types that an agent has and no operator has paused. It leaves out a

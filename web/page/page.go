@@ -135,6 +135,7 @@ type frame struct {
 	Live                      bool
 	Pages                     []route
 	Away, Said                string
+	Mend                      int // findings that need mending
 }
 
 // render asks a page's view and gives its inside.
@@ -200,6 +201,9 @@ func (p *Pages) show(w http.ResponseWriter, r *http.Request) {
 		At:      time.Now(),
 		Pages:   offered(may, err),
 		Live:    err == nil && page.Cost > 0,
+	}
+	if may.Reads {
+		f.Mend = p.toMend(who.Role)
 	}
 	status := c.Status
 	if err != nil {

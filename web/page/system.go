@@ -20,7 +20,14 @@ type systemData struct {
 
 // system keeps what it has found for a while: a look takes thirteen statements, which the pulse reckons as five.
 func system(r *request) (content, error) {
-	d, err := remembered(r.pages, r.who.Role, "system", 15*time.Second, func() (d systemData, err error) {
+	d, err := r.found(foundFresh)
+	d.Version = r.pages.Version
+	return content{Title: "System", Template: "system", Data: d}, err
+}
+
+// found is what a look has found no longer ago than age.
+func (r *request) found(age time.Duration) (systemData, error) {
+	return remembered(r.pages, r.who.Role, foundKey, age, func() (d systemData, err error) {
 		if d.Growth, err = r.Look.Growth(r); err != nil {
 			return d, err
 		}
@@ -33,8 +40,6 @@ func system(r *request) (content, error) {
 		slices.SortStableFunc(d.Findings, func(a, b report.Finding) int { return cmp.Compare(gravity(a), gravity(b)) })
 		return d, nil
 	})
-	d.Version = r.pages.Version
-	return content{Title: "System", Template: "system", Data: d}, err
 }
 
 // gravity puts what needs mending first, and what is well last.

@@ -30,13 +30,16 @@ func TestTimeLanes_ShowWhatRanWhen(t *testing.T) {
 	want := []timePiece{
 		{X: 0, W: 192, Busy: 4, Says: "14:00 to 14:02: 190 succeeded, 0 failed"},
 		{X: 192, W: 96, Busy: 1, Says: "14:02 to 14:03: 10 succeeded, 0 failed"},
-		{X: 288, W: 96, Busy: 1, Failed: true, Says: "14:03 to 14:04: 10 succeeded, 1 failed"},
+		{X: 288, W: 96, Busy: 1, Failed: true, Y: 11, H: 2, Says: "14:03 to 14:04: 10 succeeded, 1 failed"},
 		{X: 864, W: 96, Busy: 4, Says: "14:09 to 14:10: 100 succeeded, 0 failed"},
 	}
 	for i, p := range lanes[0].Pieces {
 		if len(lanes[0].Pieces) != len(want) || p != want[i] {
 			t.Fatalf("piece %d is %+v of %d", i, p, len(lanes[0].Pieces))
 		}
+	}
+	if a, b, c := redPart(5, 0), redPart(3, 1), redPart(0, 2); a != 0 || b != 3 || c != 12 {
+		t.Errorf("no failure, a fourth and nothing but failures are red to %v, %v and %v of 12", a, b, c)
 	}
 	if says := lanes[0].Says; says != "mail in 5 of 10 minutes: 310 succeeded, 1 failed" {
 		t.Error(says)

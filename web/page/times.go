@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -25,8 +26,9 @@ type timeLane struct {
 // timePiece is some minutes of a lane, drawn on a width of chartWidth.
 type timePiece struct {
 	X, W   float64
-	Busy   int  // 1 to 4: up to a quarter of the busiest minute of the lane, up to a half, …
-	Failed bool // something did
+	Busy   int     // 1 to 4: up to a quarter of the busiest minute of the lane, up to a half, …
+	Failed bool    // something did
+	Y, H   float64 // the part of the height that is red
 	Says   string
 }
 
@@ -68,11 +70,17 @@ func timeLanes(history []view.HistoryRow, from time.Time, minutes int) (lanes []
 				continue
 			}
 			busy += i - first
+			red, y := redPart(sum.ok, sum.bad), 0.0
+			if red > 0 {
+				y = 1 + pieceHeight - red
+			}
 			l.Pieces = append(l.Pieces, timePiece{
 				X:      float64(first) * step,
 				W:      float64(i-first) * step,
 				Busy:   level(counts[first]),
 				Failed: sum.bad > 0,
+				Y:      y,
+				H:      red,
 				Says: fmt.Sprintf("%s to %s: %s succeeded, %s failed", at(first), at(i),
 					words.Grouped(sum.ok), words.Grouped(sum.bad)),
 			})
@@ -86,4 +94,18 @@ func timeLanes(history []view.HistoryRow, from time.Time, minutes int) (lanes []
 	})
 	others = max(0, len(lanes)-timeLanesMost)
 	return lanes[:len(lanes)-others], others
+}
+
+// pieceHeight is how high a piece is drawn; a failure is seen from redLeast of it on.
+const (
+	pieceHeight = 12.0
+	redLeast    = 2.0
+)
+
+// redPart is the height of failures among the jobs that ended.
+func redPart(ok, bad int64) float64 {
+	if bad == 0 {
+		return 0
+	}
+	return math.Round(max(redLeast, pieceHeight*float64(bad)/float64(ok+bad))*10) / 10
 }
