@@ -103,6 +103,7 @@ type StepRow struct {
 	Attempt   int                `json:"attempt"`
 	ExitCode  *int               `json:"exit_code"`
 	StartedAt *time.Time         `json:"started_at"`
+	AttemptAt *time.Time         `json:"-"` // when its last attempt began, if that is not the first
 	EndedAt   *time.Time         `json:"ended_at"`
 	EndedAs   *scheduler.EndedAs `json:"ended_as"`
 	Cause     *string            `json:"cause"` // what became of one that failed on an engine

@@ -33,6 +33,16 @@ func stepRows(
 		}
 		return now
 	}
+	list = slices.Clone(list)
+	for i := range list {
+		s := &list[i]
+		switch { // a retry counts from its own start; of what never ran an earlier start tells nothing
+		case neverStarted(*s, victims):
+			s.StartedAt = nil
+		case s.AttemptAt != nil:
+			s.StartedAt = s.AttemptAt
+		}
+	}
 	for _, s := range list {
 		if s.StartedAt == nil {
 			continue
@@ -46,7 +56,7 @@ func stepRows(
 	}
 	whole := max(to.Sub(from).Seconds(), 1e-6)
 	for i, s := range list {
-		r := stepRow{StepRow: s, NotRun: victims[s.Job] || s.State == scheduler.Failed && s.Attempt == 0}
+		r := stepRow{StepRow: s, NotRun: neverStarted(s, victims)}
 		if s.StartedAt != nil {
 			lasted := end(s).Sub(*s.StartedAt).Seconds()
 			r.W = max(lasted/whole*1000, 4)
@@ -59,6 +69,11 @@ func stepRows(
 		rows[i] = r
 	}
 	return rows
+}
+
+// neverStarted reports whether a step failed since one that it needs did.
+func neverStarted(s view.StepRow, victims map[scheduler.JobID]bool) bool {
+	return victims[s.Job] || s.State == scheduler.Failed && s.Attempt == 0
 }
 
 // usually is how long the steps of a run's workflow take as a rule, and "" the run, in seconds.

@@ -21,7 +21,9 @@ func TestStepRows_PlaceStepsOnTheTimeOfTheRun(t *testing.T) {
 		{Step: name("load"), Job: 1, State: scheduler.Succeeded, Attempt: 1, StartedAt: at(0), EndedAt: at(30)},
 		{Step: name("check"), Job: 2, State: scheduler.Running, Attempt: 1, StartedAt: at(30)},
 		{Step: name("ship"), Job: 3, State: scheduler.Failed},
-	}, nil, map[string]float64{"load": 29, "check": 5}, from.Add(60*time.Second))
+		{Step: name("bill"), Job: 4, State: scheduler.Succeeded, Attempt: 2, StartedAt: at(0), AttemptAt: at(45), EndedAt: at(60)},
+		{Step: name("tell"), Job: 5, State: scheduler.Failed, Attempt: 1, StartedAt: at(0), EndedAt: at(60)},
+	}, map[scheduler.JobID]bool{5: true}, map[string]float64{"load": 29, "check": 5}, from.Add(60*time.Second))
 	if r := rows[0]; r.X != 0 || r.W != 500 || r.Slow || r.Usual != "29 s" {
 		t.Errorf("load: %+v", r)
 	}
@@ -30,6 +32,12 @@ func TestStepRows_PlaceStepsOnTheTimeOfTheRun(t *testing.T) {
 	}
 	if r := rows[2]; r.W != 0 || !r.NotRun {
 		t.Errorf("ship: %+v", r)
+	}
+	if r := rows[3]; r.X != 750 || r.W != 250 || r.Took() != "15 s" {
+		t.Errorf("bill, at its second attempt: %+v", r)
+	}
+	if r := rows[4]; r.W != 0 || !r.NotRun || r.Took() != "" || r.StartedAt != nil {
+		t.Errorf("tell, which did not run again: %+v", r)
 	}
 }
 
