@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"bellhop/scheduler/words"
 	"bellhop/sql/view"
@@ -25,7 +26,7 @@ func Order(o view.OperationRow) string {
 var filterNames = []struct{ name, says string }{{"type", "type"}, {"state", "state"},
 	{"key", "key begins with"}, {"error", "error has"}, {"failure", "error like"}, {"host", "on"}, {"run", "run"},
 	{"id", "job"}, {"created_after", "submitted since"}, {"created_before", "submitted before"},
-	{"ended_after", "over since"}, {"ended_before", "over before"}}
+	{"ended_after", "ended since"}, {"ended_before", "ended before"}}
 
 // OperationFilter is the filter of an operation in words, in which anything may stand that an app or an agent has said.
 func OperationFilter(text json.RawMessage) string {
@@ -60,6 +61,9 @@ func OperationFilter(text json.RawMessage) string {
 func plain(v any) string {
 	switch v := v.(type) {
 	case string:
+		if at, err := time.Parse(time.RFC3339Nano, v); err == nil {
+			return words.Stamp(at)
+		}
 		return v
 	case float64:
 		return strconv.FormatFloat(v, 'f', -1, 64)

@@ -2,8 +2,8 @@ package page
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"bellhop/report"
@@ -37,6 +37,7 @@ type jobData struct {
 	Kept     []view.KeptStepRow // its steps
 	Needs    []near
 	Needed   []near
+	Alike    int  // jobs that failed like it within a day, if more did
 	NotRun   bool // it failed since one that it needs did
 	Graph    bool // it is part of one
 	Log      logData
@@ -64,6 +65,7 @@ type timeBar struct {
 	report.Step
 	X, W   float64
 	After  float64 // since the submission, in seconds
+	Told   string  // the error of the job, which stands above
 	Before bool
 	Open   bool
 }
@@ -103,6 +105,9 @@ func job(r *request) (content, error) {
 		}
 	}
 	d.tellOnce()
+	if err := d.alike(r); err != nil {
+		return content{}, err
+	}
 	d.CanHold = d.State == scheduler.Ready || d.State == scheduler.Scheduled || d.State == scheduler.Blocked
 	return content{Title: "#" + r.arg + " " + clean(d.Type), Template: "job", Data: d}, nil
 }
@@ -246,16 +251,6 @@ func (d *jobData) neighbours(id scheduler.JobID, g view.Graph) {
 	}
 }
 
-// elsewhere are the codes of reasons that another part of the page tells at length: its timeline and its log.
-var elsewhere = []string{"succeeded", "ran_on", "last_words"}
-
-// tellOnce leaves out the reasons that another part of the page tells.
-func (d *jobData) tellOnce() {
-	d.Reasons = slices.DeleteFunc(d.Reasons, func(r view.ReasonRow) bool {
-		return slices.Contains(elsewhere, r.Code) && (r.Code != "last_words" || len(d.Log.Lines) > 0)
-	})
-}
-
 // Asks is the heading of the reasons.
 func (d jobData) Asks() string {
 	switch {
@@ -300,6 +295,15 @@ func timeBars(w report.Waterfall) []timeBar {
 		bars[i] = b
 	}
 	return bars
+}
+
+// More is what else is known of a step, but for what stands above.
+func (b timeBar) More() string {
+	more := b.Step.More()
+	if b.Told == "" {
+		return more
+	}
+	return strings.TrimPrefix(strings.Replace(", "+more, ", "+b.Told, "", 1), ", ")
 }
 
 // Took is how long a bar is, in words.

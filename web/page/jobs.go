@@ -32,6 +32,7 @@ type jobsData struct {
 	First  string // the first page's, where this is not it
 	Looked bool
 	Line   string // the command that lists the same
+	Less   string // parts of the filter that the command has not
 	Filter []filterPart
 	Times  timeFilter
 
@@ -167,6 +168,21 @@ func listTitle(states []scheduler.JobState) string {
 	return strings.ToUpper(title[:1]) + title[1:]
 }
 
+// lessThan says which parts of a filter the command line has not.
+func lessThan(s view.JobFilter) string {
+	var list []string
+	for _, part := range []struct {
+		is   bool
+		says string
+	}{{s.Key != "", "the key"}, {s.Error != "", "the error"}, {s.Run != nil, "the run"},
+		{s.CreatedAfter != nil || s.CreatedBefore != nil, "the times"}} {
+		if part.is {
+			list = append(list, part.says)
+		}
+	}
+	return strings.Join(list, " and ")
+}
+
 func jobs(r *request) (content, error) {
 	q := r.query
 	if id, is := strings.CutPrefix(strings.TrimSpace(q.Get("key")), "#"); is {
@@ -207,5 +223,6 @@ func jobs(r *request) (content, error) {
 	for _, t := range s.Types {
 		d.Line += " -t " + shell(string(t))
 	}
+	d.Less = lessThan(s)
 	return content{Title: "Jobs", Template: "jobs", Data: d}, nil
 }

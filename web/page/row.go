@@ -119,6 +119,14 @@ func took(from, to *time.Time) string {
 	return words.Took(to.Sub(*from).Seconds())
 }
 
+// pretty is a text as it is, and an object or a list of JSON with a line for each part.
+func pretty(text string) string {
+	if t := strings.TrimSpace(text); t == "" || t[0] != '{' && t[0] != '[' {
+		return text
+	}
+	return indented([]byte(text))
+}
+
 // indented is JSON for people.
 func indented(text []byte) string {
 	var b bytes.Buffer

@@ -57,6 +57,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"instant": instant,
 		"percent": func(share float32) string { return strconv.Itoa(int(share*100 + 0.5)) },
 		"lines":   func(s string) string { return cleanLines(s, 5*shownMost) },
+		"pretty":  pretty,
 		"brief":   func(s string) string { return cleanLines(s, 400) },
 		"form": func() template.HTML {
 			return template.HTML(`<input type="hidden" name="form_token" value="` + p.form + `">`)
