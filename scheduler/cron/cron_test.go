@@ -224,6 +224,10 @@ func TestWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"0 2 * * *":        "at 02:00; every day; Europe/Prague",
 		"5 0 2 * * 1-5":    "at 02:00:05; on weekday MON, TUE, WED, THU, FRI; Europe/Prague",
+		"*/5 * * * *":      "every 5 minutes; Europe/Prague",
+		"0-59/20 * * * 1":  "every 20 minutes; on weekday MON; Europe/Prague",
+		"5-59/20 * * * *":  "in every hour, minute 5, 25, 45; every day; Europe/Prague",
+		"* * * * *":        "every minute; Europe/Prague",
 		"*/30 * 1 * *":     "in every hour, minute 0, 30; on day 1; Europe/Prague",
 		"0 0 13 1 FRI":     "at 00:00; on day 13, and on weekday FRI, month JAN; Europe/Prague",
 		"0 0 1-7 * */7":    "at 00:00; on day 1, 2, 3, 4, 5, 6, 7 if it is weekday SUN; Europe/Prague",

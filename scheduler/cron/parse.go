@@ -165,9 +165,10 @@ func (s Spec) Zone() *time.Location { return s.zone }
 
 // Words says what it means.
 func (s Spec) Words() string {
-	var at string
+	at := s.evenly()
 	single := func(set uint64) bool { return bits.OnesCount64(set) == 1 }
 	switch {
+	case at != "":
 	case single(s.hour) && single(s.minute) && single(s.second):
 		at = fmt.Sprintf("at %02d:%02d", bits.TrailingZeros64(s.hour), bits.TrailingZeros64(s.minute))
 		if s.clock {
@@ -194,7 +195,28 @@ func (s Spec) Words() string {
 	if !every(fields[4], s.month) {
 		on += ", " + values(fields[4], s.month)
 	}
+	if s.evenly() != "" && on == "every day" {
+		return at + "; " + s.zone.String()
+	}
 	return at + "; " + on + "; " + s.zone.String()
+}
+
+// evenly says the minutes of every hour where they are three or more at even distances; empty: they are not.
+func (s Spec) evenly() string {
+	n := bits.OnesCount64(s.minute)
+	if n < 3 || 60%n != 0 || s.clock || !every(fields[2], s.hour) {
+		return ""
+	}
+	step := 60 / n
+	for m := 0; m < 60; m += step {
+		if s.minute&(1<<m) == 0 {
+			return ""
+		}
+	}
+	if step == 1 {
+		return "every minute"
+	}
+	return fmt.Sprintf("every %d minutes", step)
 }
 
 func every(f field, set uint64) bool {

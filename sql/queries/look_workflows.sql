@@ -1,7 +1,7 @@
 -- `bellhop workflow ls`: $1 patterns of LIKE for names, $2 whether the case of letters counts in them, $3 project, $4
 -- active or not, $5 the kind of sensor, `none` among them; NULL: any. With the last run of each. Index: workflow's
 -- primary key is read through; run_of.
-select w.name, w.project, w.active, w.version, w.instance, w.changed_at, w.changed_by, s.kind as sensor, bellhop.schedule_of(w.name) as schedule,
+select w.name, w.project, w.active, w.version, w.instance, w.changed_at, w.changed_by, s.kind as sensor, bellhop.schedule_of(w.name) as schedule, s.source,
        case when isfinite(s.next_fire) then s.next_fire end as next_fire, s.fired_at, s.problem, case when w.instance is not null then s.lag end as lag,
        r.id as run, r.state, r.created_at as run_created_at, r.ended_at as run_ended_at
   from bellhop.workflow w

@@ -316,6 +316,7 @@ func TestPlans_PagesProbeForTheirRows(t *testing.T) {
 			{"arrivals", sql.Query("page_arrivals"), 600, []string{"'cat'"}},
 			{"how long steps take", sql.Query("page_usual"), 300, []string{"'nightly'", "9"}},
 			{"the last runs", sql.Query("page_grid"), 300, []string{"'nightly'"}},
+			{"the last runs of each", sql.Query("page_last_runs"), 300, nil},
 			{"what comes", sql.Query("page_coming"), 300, nil},
 			{"failures", sql.Query("page_failed"), 300, []string{"50", "null", "null"}},
 			{"failures of an hour", sql.Query("page_failed"), 300, []string{"50", "3600", "60"}},

@@ -9,8 +9,9 @@ import (
 )
 
 var (
-	pageUsualSQL = sql.Query("page_usual")
-	pageGridSQL  = sql.Query("page_grid")
+	pageUsualSQL    = sql.Query("page_usual")
+	pageGridSQL     = sql.Query("page_grid")
+	pageLastRunsSQL = sql.Query("page_last_runs")
 )
 
 // UsualRow is how long a step of a workflow, or (nil) a run of it, usually takes.
@@ -34,6 +35,18 @@ type GridRow struct {
 	Job       scheduler.JobID
 	State     scheduler.JobState
 	Attempt   int
+}
+
+// LastRunRow is a run of a workflow.
+type LastRunRow struct {
+	Workflow string
+	ID       int64
+	State    string
+}
+
+// LastRuns gives the last runs of each workflow, the oldest first, without those that were skipped.
+func (l Look) LastRuns(ctx context.Context) ([]LastRunRow, error) {
+	return collect[LastRunRow](ctx, l.db, "read the last runs of each workflow", pageLastRunsSQL)
 }
 
 // Grid gives the steps of the last runs of a workflow, the oldest run first.

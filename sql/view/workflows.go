@@ -44,6 +44,7 @@ type WorkflowRow struct {
 	ChangedBy    string                `json:"changed_by"`
 	Sensor       *string               `json:"sensor"`   // its kind; nil: none, or none that is looked at
 	Schedule     *string               `json:"schedule"` // bellhop.schedule_of; nil: no clock starts it
+	Source       *string               `json:"-"`        // the workflow, topic or channel that it watches
 	NextFire     *time.Time            `json:"next_fire"`
 	FiredAt      *time.Time            `json:"fired_at"`
 	Problem      *string               `json:"problem"`

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"testing"
 
 	"bellhop/scheduler/history"
@@ -26,21 +27,41 @@ func TestRuns_FoldsWhatWasSkipped(t *testing.T) {
 // What starts a workflow is said by its schedule, or by the kind of its sensor.
 func TestStartedBy_IsTheScheduleInWords(t *testing.T) {
 	t.Parallel()
-	cron, every, file := "cron", "every", "file"
+	cron, every, file, hours := "cron", "every", "file", "every 2h"
 	line, period, wrong := "0 2 * * * in Europe/Prague", "every 20s", "x in UTC"
 	for _, c := range []struct {
 		sensor, schedule *string
 		want             string
 	}{
 		{&cron, &line, "at 02:00; every day; Europe/Prague (0 2 * * *)"},
-		{&every, &period, "every 20s"},
-		{&file, nil, "by file"},
+		{&every, &period, "every 20 s"},
+		{&every, &hours, "every 2 hours"},
+		{&file, nil, "when a file comes"},
 		{&cron, &wrong, "x in UTC"},
 		{nil, nil, ""},
 	} {
 		if got := startedBy(view.WorkflowRow{Sensor: c.sensor, Schedule: c.schedule}); got != c.want {
 			t.Errorf("%v: %q, not %q", c.schedule, got, c.want)
 		}
+	}
+}
+
+// Workflows in trouble stand first; each has its last runs.
+func TestWorkflowLines_TroubleFirst(t *testing.T) {
+	t.Parallel()
+	failed, done, problem := "failed", "succeeded", "the file cannot be read"
+	lines := workflowLines([]view.WorkflowRow{
+		{Name: "a", Active: true, State: &done}, {Name: "b", State: &failed}, {Name: "c", Active: true, State: &failed},
+		{Name: "d", Active: true, Problem: &problem},
+	}, []view.LastRunRow{
+		{Workflow: "a", ID: 1, State: done}, {Workflow: "c", ID: 2, State: failed}, {Workflow: "a", ID: 3, State: done},
+	})
+	got := ""
+	for _, l := range lines {
+		got += fmt.Sprint(l.Name, len(l.Last), " ")
+	}
+	if got != "d0 c1 a2 b0 " {
+		t.Error(got)
 	}
 }
 

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,12 @@ import (
 
 // graphMost is how many jobs a picture has room for.
 const graphMost = 500
+
+// The small text of a graph in pixels, and how far it may shrink.
+const (
+	smallText = 11
+	leastText = 10
+)
 
 var graphSize = layered.Size{Width: 170, Height: 40, Across: 50, Down: 14}
 
@@ -39,7 +46,8 @@ const graphListed = 100
 // shapes is a graph as it is drawn.
 type shapes struct {
 	Width, Height float64
-	Wide          bool // wider than most windows: its size can be chosen
+	Least         float64 // so narrow that the small text is as large as can be read
+	Wide          bool    // wider than most windows: its size can be chosen
 	Nodes         []shape
 	Arrows        []arrow
 }
@@ -126,6 +134,7 @@ func draw(g view.Graph, this scheduler.JobID, path []view.Node) shapes {
 	p := layered.Draw(len(g.Nodes), list, graphSize)
 	const margin = 8
 	s := shapes{Width: p.Width + 2*margin, Height: p.Height + 2*margin, Wide: p.Width > 340}
+	s.Least = math.Round(s.Width * leastText / smallText)
 	victims := notRun(g)
 	for i, n := range g.Nodes {
 		q := p.Nodes[i]

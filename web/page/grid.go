@@ -11,7 +11,8 @@ import (
 
 // runGrid is the last runs of a workflow: a column each, the newest at the right, with a square for each step.
 type runGrid struct {
-	Width, Height float64
+	Width, Height float64 // of the columns
+	Names         float64 // the width of the names beside them
 	Steps         []gridStep
 	Runs          []gridRun
 	Cells         []gridCell
@@ -89,7 +90,7 @@ func drawGrid(rows []view.GridRow, now time.Time) runGrid {
 		g.Cells = append(g.Cells, gridCell{X: gridNames + float64(x)*gridCellSize, Y: g.Steps[step[r.Step]].Y,
 			State: state, Job: r.Job, Says: fmt.Sprintf("run %d: %s %s", r.Run, short(r.Step, 40), state)})
 	}
-	g.Width = gridNames + float64(len(g.Runs))*gridCellSize
+	g.Names, g.Width = gridNames, float64(len(g.Runs))*gridCellSize
 	g.Height = gridBars + float64(len(g.Steps))*gridCellSize
 	return g
 }

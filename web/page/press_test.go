@@ -75,8 +75,11 @@ func TestPages_ButtonsOfWorkflows(t *testing.T) {
 		}
 	}
 	const of, active = "/workflows/night-2.x", "select active::text from bellhop.workflow"
-	for _, path := range []string{"/workflows", of} { // both have them
-		s.press(path, "deactivate", "deactivated")
+	if list := s.forms("/workflows", "deactivate"); len(list) > 0 {
+		t.Error("the list of workflows deactivates one beside Run")
+	}
+	for _, path := range []string{"/workflows", of} { // both activate
+		s.press(of, "deactivate", "deactivated")
 		is("false", active)
 		s.press(path, "activate", "activated")
 		is("true", active)

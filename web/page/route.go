@@ -23,7 +23,7 @@ var routes []route
 func init() { // the views name routes too
 	routes = []route{
 		{"Overview", "/", "o", 5, overview},
-		{"Jobs", "/jobs", "j", 2, jobs},
+		{"Jobs", "/jobs", "j", 4, jobs},
 		{"", "/jobs/{}", "", 7, job},
 		{"", "/jobs/{}/graph", "", 3, graph},
 		{"", "/jobs/{}/items", "", 0, items}, // not live: it is read page by page
@@ -32,7 +32,7 @@ func init() { // the views name routes too
 		{"", "/types/{}", "", 5, ofType},
 		{"Locks", "/locks", "l", 2, locks},
 		{"Hosts", "/hosts", "h", 5, hosts},
-		{"Workflows", "/workflows", "w", 1, workflows},
+		{"Workflows", "/workflows", "w", 3, workflows},
 		{"", "/workflows/{}", "", 5, workflow},
 		{"", "/runs/{}", "", 5, run},
 		{"", "/notifications", "", 0, notifications}, // not live: its form would be written in while it changes

@@ -71,16 +71,16 @@ func skippedAlike(a, b view.RunRow) bool {
 		words.Text(a.Reason) == words.Text(b.Reason)
 }
 
-// startedBy says what starts a workflow: its schedule in words, or the kind of its sensor.
+// startedBy says what starts a workflow: its schedule in words, or what its sensor watches.
 func startedBy(w view.WorkflowRow) string {
 	every, scheduled := strings.CutPrefix(words.Text(w.Schedule), "every ")
 	switch {
 	case w.Sensor == nil:
 		return ""
 	case scheduled:
-		return "every " + every
+		return "every " + everyWords(every)
 	case w.Schedule == nil:
-		return "by " + *w.Sensor
+		return watched(*w.Sensor, clean(words.Text(w.Source)))
 	}
 	text, zone, _ := strings.Cut(*w.Schedule, " in ")
 	spec, err := cron.Parse(text, zone)
@@ -88,6 +88,41 @@ func startedBy(w view.WorkflowRow) string {
 		return clean(*w.Schedule)
 	}
 	return spec.Words() + " (" + clean(text) + ")"
+}
+
+// everyWords is a period in words where that is one unit.
+func everyWords(text string) string {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return clean(text)
+	}
+	for _, unit := range []struct {
+		is   time.Duration
+		name string
+	}{{time.Hour, "hour"}, {time.Minute, "minute"}} {
+		switch {
+		case d == unit.is:
+			return unit.name
+		case d > unit.is && d%unit.is == 0:
+			return words.Count(int(d/unit.is), unit.name)
+		}
+	}
+	return words.Lasting(d.Seconds())
+}
+
+// watched says what a sensor without a clock waits for.
+func watched(kind, source string) string {
+	switch {
+	case kind == "table":
+		return "when a row comes to its table"
+	case kind == "workflow" && source != "":
+		return "after " + source
+	case kind == "file":
+		return "when a file comes"
+	case source != "":
+		return "by " + kind + " " + source
+	}
+	return "by " + kind
 }
 
 type versionRow struct{ view.VersionRow }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,22 +16,63 @@ import (
 const runsMost = 50
 
 type workflowsData struct {
-	Workflows []view.WorkflowRow
+	Workflows []workflowLine
 	Runs      []view.RunRow
 }
 
 func workflows(r *request) (content, error) {
 	var d workflowsData
-	var err error
-	if d.Workflows, err = r.Look.Workflows(r, view.WorkflowFilter{}); err != nil {
+	list, err := r.Look.Workflows(r, view.WorkflowFilter{})
+	if err != nil {
 		return content{}, err
 	}
-	if len(d.Workflows) > 0 {
+	if len(list) > 0 {
+		last, err := r.Look.LastRuns(r)
+		if err != nil {
+			return content{}, err
+		}
+		d.Workflows = workflowLines(list, last)
 		if d.Runs, err = r.Look.Runs(r, nil, nil, runsMost/2); err != nil {
 			return content{}, err
 		}
 	}
 	return content{Title: "Workflows", Template: "workflows", Data: d}, nil
+}
+
+// workflowLine is a workflow in the list, with its last runs, the oldest first.
+type workflowLine struct {
+	view.WorkflowRow
+	Last []view.LastRunRow
+}
+
+// trouble ranks what needs a look first.
+func (l workflowLine) trouble() int {
+	state := words.Text(l.State)
+	switch {
+	case l.Problem != nil:
+		return 0
+	case l.Active && state == "failed":
+		return 1
+	case state == "running" || state == "queued":
+		return 2
+	case l.Active:
+		return 3
+	}
+	return 4
+}
+
+// workflowLines puts the last runs to their workflows, those in trouble first.
+func workflowLines(list []view.WorkflowRow, last []view.LastRunRow) []workflowLine {
+	of := map[string][]view.LastRunRow{}
+	for _, r := range last {
+		of[r.Workflow] = append(of[r.Workflow], r)
+	}
+	lines := make([]workflowLine, len(list))
+	for i, w := range list {
+		lines[i] = workflowLine{w, of[w.Name]}
+	}
+	slices.SortStableFunc(lines, func(a, b workflowLine) int { return cmp.Compare(a.trouble(), b.trouble()) })
+	return lines
 }
 
 type workflowData struct {

@@ -109,6 +109,28 @@
   const now = document.querySelector('nav a[aria-current]'); // on a narrow window it may be out of sight
   if (now) now.parentElement.scrollLeft = now.offsetLeft - now.parentElement.offsetLeft - 60;
 
+  // A large graph is shown from the job on that matters.
+  for (const box of document.querySelectorAll('.graph .scroll')) {
+    const of = box.querySelector('g.failed, g.quarantined, g.this');
+    if (!of) continue;
+    const a = of.getBoundingClientRect(), b = box.getBoundingClientRect();
+    box.scrollLeft += a.left - b.left - (b.width - a.width) / 2;
+    box.scrollTop += a.top - b.top - (b.height - a.height) / 2;
+  }
+
+  // A click on a command copies it.
+  if (navigator.clipboard) {
+    document.body.classList.add('copies');
+    main.addEventListener('click', (e) => {
+      const code = e.target.closest('code');
+      if (!code || !getSelection().isCollapsed || e.target.closest('a, button, summary')) return;
+      navigator.clipboard.writeText(code.textContent.trim()).then(() => {
+        code.classList.add('copied');
+        setTimeout(() => code.classList.remove('copied'), 1200);
+      }, () => {});
+    });
+  }
+
   // Keys.
   let going = false; // g was pressed: the next key, whenever it comes, names a page
   const rows = () => [...main.querySelectorAll('tr[data-href]')];
