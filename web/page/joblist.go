@@ -47,7 +47,8 @@ func lasted(j *view.JobRow) time.Duration {
 // jobLine is a line of the list: a job, or several that failed with one error, of which it shows the newest.
 type jobLine struct {
 	view.JobRow
-	Also []scheduler.JobID // the others
+	Also  []scheduler.JobID // the others
+	Given string            // its arguments, where the list has nothing else to say
 }
 
 // neverRan reports whether a job failed since one that it needs did.
@@ -158,6 +159,14 @@ func (d *jobsData) list(r *request, s view.JobFilter, below *int64) (next *int64
 	if err != nil {
 		return nil, err
 	}
+	lines, _ := foldJobs(rows, jobsMost, d.Each)
+	if by == nil && next != nil && len(rows) == limit && len(lines) < jobsMost {
+		more, after, err := look(r, s, next, sortedMost-limit) // most of these are a few lines: there is room for more
+		if err != nil {
+			return nil, err
+		}
+		rows, next, limit = append(rows, more...), after, sortedMost
+	}
 	d.Looked = next != nil && len(rows) < limit
 	whole := below == nil && next == nil
 	if by != nil {
@@ -172,12 +181,16 @@ func (d *jobsData) list(r *request, s view.JobFilter, below *int64) (next *int64
 		next, d.Looked = &last, false
 	}
 	d.Lines, d.Has, d.Folded = lines, columnsOf(lines), taken > len(lines)
-	return next, d.count(r, s, len(rows), whole)
+	listed := taken
+	if whole {
+		listed = len(rows)
+	}
+	return next, d.count(r, s, listed, whole, next != nil)
 }
 
 // count says how many jobs there are. Where more are left than the page has, only those of states are counted: by the
 // indexes that hold these.
-func (d *jobsData) count(r *request, s view.JobFilter, listed int, whole bool) error {
+func (d *jobsData) count(r *request, s view.JobFilter, listed int, whole, more bool) error {
 	if whole {
 		d.Count = words.Counted(int64(listed), "job")
 		return nil
@@ -185,12 +198,15 @@ func (d *jobsData) count(r *request, s view.JobFilter, listed int, whole bool) e
 	finished := slices.Contains(s.States, scheduler.Succeeded) || slices.Contains(s.States, scheduler.Cancelled)
 	if !r.may.Reads || finished || len(s.Types) > 0 || s.Key != "" || s.Error != "" || s.Run != nil ||
 		s.CreatedAfter != nil || s.CreatedBefore != nil {
-		d.Count = "more than " + words.Counted(int64(len(d.Lines)), "job")
+		switch {
+		case !more:
+			d.Count = words.Counted(int64(listed), "job") + " on this page"
+		case listed > 0:
+			d.Count = "more than " + words.Counted(int64(listed), "job")
+		}
 		return nil
 	}
-	waits, err := remembered(r.pages, r.who.Role, "counts", 3*time.Second, func() ([]view.WaitRow, error) {
-		return r.Look.Waits(r)
-	})
+	waits, err := r.counts()
 	if err != nil {
 		return err
 	}
@@ -205,6 +221,69 @@ func (d *jobsData) count(r *request, s view.JobFilter, listed int, whole bool) e
 	d.Count = words.Counted(n, "job")
 	if most {
 		d.Count = words.Grouped(n) + "+ jobs"
+	}
+	return nil
+}
+
+// counts are the numbers of jobs in each state.
+func (r *request) counts() ([]view.WaitRow, error) {
+	return remembered(r.pages, r.who.Role, "counts", 3*time.Second, func() ([]view.WaitRow, error) {
+		return r.Look.Waits(r)
+	})
+}
+
+// countStates puts numbers to the states of the filter.
+func (d *jobsData) countStates(r *request) error {
+	waits, err := r.counts()
+	if err != nil {
+		return err
+	}
+	n, most := map[scheduler.JobState]int64{}, map[scheduler.JobState]bool{}
+	for _, w := range waits {
+		n[w.State] += w.Jobs
+		most[w.State] = most[w.State] || w.Jobs >= view.CountMost
+	}
+	for i := range d.States {
+		c := &d.States[i]
+		switch c.State {
+		case scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready, scheduler.Running,
+			scheduler.Failed, scheduler.Quarantined:
+			c.N = words.Grouped(n[c.State])
+			if most[c.State] {
+				c.N += "+"
+			}
+		}
+	}
+	return nil
+}
+
+// givenMost is how many characters of arguments a line shows.
+const givenMost = 120
+
+// given adds the arguments of the jobs of which the list has nothing else to say.
+func (d *jobsData) given(r *request) error {
+	if !r.may.Operates {
+		return nil
+	}
+	var ids []scheduler.JobID
+	bare := func(l *jobLine) bool { return l.Error == nil && l.WaitsFor() == "" && howFar(l.JobRow) == "" }
+	for i := range d.Lines {
+		if l := &d.Lines[i]; bare(l) {
+			ids = append(ids, l.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	payloads, err := r.Look.Payloads(r, ids, givenMost)
+	if err != nil {
+		return err
+	}
+	for i := range d.Lines {
+		if l := &d.Lines[i]; bare(l) {
+			p := payloads[l.ID].Shown()
+			l.Given = short(cmp.Or(words.Text(p.Args), words.Text(p.MSQ)), givenMost)
+		}
 	}
 	return nil
 }

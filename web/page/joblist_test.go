@@ -100,3 +100,31 @@ func TestJobs_TheListSaysWhatItHas(t *testing.T) {
 		t.Error("an empty list says no number")
 	}
 }
+
+// A list of jobs that fold goes on to the older ones until it has its lines; the states have their numbers, and a line
+// that has nothing else to say has the arguments.
+func TestJobs_TheListIsFull(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.exec(`insert into bellhop.jobqueue (type, args) select 'mail', 'order ' || g from generate_series(1, 60) g`)
+	s.exec(`insert into bellhop.jobqueue (type, state, attempt, started_at, ended_at, error)
+		select 'mail', 'failed', 1, now() - interval '3 s', now(), 'disk ' || g || ' is full' from generate_series(1, 250) g`)
+	page := s.get(http.StatusOK, "/jobs")
+	for _, want := range []string{`<b class="also">+249</b>`, `<span class="given">order 60</span>`,
+		`ready <b>60</b></span>`, `failed <b>250</b></span>`, `held <b>0</b></span>`, "<small>310 jobs</small>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("it has no %q:\n%s", want, page)
+		}
+	}
+	if n := strings.Count(page, `<tr id="job-`); n != jobsMost {
+		t.Errorf("it has %d lines", n)
+	}
+	s.exec(`insert into bellhop.jobqueue (type, state, attempt, started_at, ended_at, error)
+		select 'mail', 'failed', 1, now() - interval '3 s', now(), 'disk ' || g || ' is full' from generate_series(1, 900) g`)
+	if page := s.get(http.StatusOK, "/jobs?type=mail"); !strings.Contains(page, "<small>more than 1,000 jobs</small>") {
+		t.Errorf("a filtered list does not count its jobs:\n%s", page)
+	}
+	if page := s.get(http.StatusOK, "/jobs?type=mail&since=1h"); !strings.Contains(page, "the same without the times:") {
+		t.Error("the command is said to be the same")
+	}
+}

@@ -84,9 +84,11 @@ func typeWord(t scheduler.TypeName) string {
 // keyOf is the beginning of keys that a field asks for.
 func keyOf(text string) string { return strings.TrimSuffix(strings.TrimSpace(text), "*") }
 
+// stateChoice is a state that can be chosen, and how many jobs are in it; N empty: that is not counted.
 type stateChoice struct {
 	State scheduler.JobState
 	On    bool
+	N     string
 }
 
 // numbered is the page of a job, if the search word is its number.
@@ -195,7 +197,7 @@ func jobs(r *request) (content, error) {
 		Title: listTitle(s.States), Orders: jobOrders, Order: q.Get("order"), Each: q.Get("each") != ""}
 	s.CreatedAfter, s.CreatedBefore = d.Times.after, d.Times.before
 	for _, state := range scheduler.JobStates {
-		d.States = append(d.States, stateChoice{state, slices.Contains(s.States, state)})
+		d.States = append(d.States, stateChoice{State: state, On: slices.Contains(s.States, state)})
 	}
 	var below *int64
 	if n, err := strconv.ParseInt(q.Get("below"), 10, 64); err == nil && n > 0 {
@@ -211,7 +213,13 @@ func jobs(r *request) (content, error) {
 		}
 	}
 	d.leads(q, s, below, next)
+	if err := d.given(r); err != nil {
+		return content{}, err
+	}
 	if r.may.Reads {
+		if err := d.countStates(r); err != nil {
+			return content{}, err
+		}
 		if d.Types, err = r.types(); err != nil {
 			return content{}, err
 		}

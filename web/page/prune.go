@@ -35,7 +35,7 @@ func prune(r *request) (content, error) {
 		if len(r.query["state"]) == 0 {
 			on = s == scheduler.Succeeded || s == scheduler.Cancelled
 		}
-		d.States = append(d.States, stateChoice{s, on})
+		d.States = append(d.States, stateChoice{State: s, On: on})
 		if on {
 			f.States = append(f.States, s)
 		}
