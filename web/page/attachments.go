@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"math"
 	"net/url"
 	"slices"
 	"time"
@@ -107,6 +108,51 @@ func (t attachedTable) Counted() *time.Time {
 		return t.WaitingAt
 	}
 	return nil
+}
+
+// Retried is the filter of its failed jobs, for a form.
+func (t attachedTable) Retried() []filterPart {
+	u, _ := url.Parse(t.Jobs(scheduler.Failed, scheduler.Quarantined)) // it was made here
+	var parts []filterPart
+	for _, name := range []string{"key", "type", "state"} {
+		for _, value := range u.Query()[name] {
+			parts = append(parts, filterPart{name, value})
+		}
+	}
+	return parts
+}
+
+// attachedBar is how much of a table is done, has failed, and waits, on a width of 1000.
+type attachedBar struct {
+	Done, Failed float64
+	Says         string
+}
+
+// Bar is how far its rows are; nil: it has none.
+func (t attachedTable) Bar() *attachedBar {
+	waits := int64(t.Ahead + t.Running)
+	if t.Waiting != nil {
+		waits += int64(*t.Waiting)
+	}
+	all := t.Done + t.AttachmentRow.Failed + waits
+	if all == 0 {
+		return nil
+	}
+	part := func(n int64) float64 { return math.Round(float64(n) / float64(all) * 1000) }
+	failed := t.AttachmentRow.Failed
+	return &attachedBar{
+		Done:   part(t.Done),
+		Failed: max(part(failed), float64(min(failed, 1)*4)), // one is seen
+		Says:   words.Grouped(t.Done) + " done, " + words.Grouped(failed) + " failed, " + words.Grouped(waits) + " left",
+	}
+}
+
+// Waits is how many rows wait, for people.
+func (t attachedTable) Waits() string {
+	if t.Waiting == nil || t.More != nil && *t.More {
+		return t.WaitingText()
+	}
+	return words.Grouped(int64(*t.Waiting))
 }
 
 // Rest is how long the rows that are left will take at the present rate; empty: that is not known.

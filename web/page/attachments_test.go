@@ -182,3 +182,23 @@ func TestAttachedTable_Rest(t *testing.T) {
 		}
 	}
 }
+
+// A bar has what is done, what failed and what is left; one failure of many is seen.
+func TestAttachedTable_Bar(t *testing.T) {
+	t.Parallel()
+	waits := 500
+	for _, c := range []struct {
+		row  view.AttachmentRow
+		want attachedBar
+	}{
+		{view.AttachmentRow{Done: 1500, Failed: 500, Waiting: &waits}, attachedBar{600, 200, "1,500 done, 500 failed, 500 left"}},
+		{view.AttachmentRow{Done: 99_999, Failed: 1}, attachedBar{1000, 4, "99,999 done, 1 failed, 0 left"}},
+	} {
+		if got := (attachedTable{AttachmentRow: c.row}).Bar(); *got != c.want {
+			t.Errorf("it is %+v, not %+v", *got, c.want)
+		}
+	}
+	if (attachedTable{}).Bar() != nil {
+		t.Error("a table without rows has a bar")
+	}
+}
