@@ -158,7 +158,7 @@ func failures(r *request) (content, error) {
 	if d.Most {
 		more = " at least"
 	}
-	d.Says = words.Count(d.N, "job") + more + " failed, in " + words.Count(len(d.Groups), "group") +
+	d.Says = words.Counted(int64(d.N), "job") + more + " failed, in " + words.Count(len(d.Groups), "group") +
 		": with the same words except for numbers"
 	return content{Title: "Failures", Template: "failures", Data: d}, nil
 }

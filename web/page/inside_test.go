@@ -223,3 +223,21 @@ func TestTemplates_EveryPathIsBehindTheRoot(t *testing.T) {
 		t.Errorf("only %d paths were seen", seen)
 	}
 }
+
+// A job's page says its error once, how long ago it failed, and how many failed like it.
+func TestJob_TheErrorIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	s.exec(`insert into bellhop.jobqueue (type, args, state, attempt, fence, host, child, started_at, ended_at, exit_code, error)
+		select 'mail', '{"to": "ann"}', 'failed', 1, 1, 'local', 'mail.1', now() - interval '9 s', now() - interval '8 s', 1,
+		       'exit status 1: no paper in tray ' || g from generate_series(1, 3) g`)
+	page := s.get(http.StatusOK, "/jobs/2")
+	if n := strings.Count(page, "no paper in tray 2"); n != 1 {
+		t.Errorf("the error is said %d times:\n%s", n, page)
+	}
+	for _, want := range []string{"3 jobs fail like this", "failed <time", "{\n  &#34;to&#34;: &#34;ann&#34;\n}", "No output."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("it has no %q:\n%s", want, page)
+		}
+	}
+}

@@ -96,25 +96,30 @@ func overview(r *request) (content, error) {
 		return content{}, err
 	}
 	d.Coming, d.ComingOthers = comingLanes(coming, r.now.Truncate(time.Minute))
-	failed, err := r.failedLately()
-	if err != nil {
+	if err := d.fails(r); err != nil {
 		return content{}, err
 	}
-	d.Failing = max(d.Failing, int64(failedJobs(failed))) // a minute is history when it is over
-	d.FailingMost = failedJobs(failed) >= failuresMost && d.Failing <= int64(failedJobs(failed))
-	d.Failures = groupFailures(failed)
-	d.Failures = d.Failures[:min(len(d.Failures), 5)]
 	d.Share = failedShare(history, d.Failing)
 	d.ReasonsOthers = max(0, len(d.Reasons)-waitsMost)
 	d.Reasons = d.Reasons[:len(d.Reasons)-d.ReasonsOthers]
 	found, err := r.found(foundGlance)
-	if err != nil {
-		return content{}, err
-	}
-	d.Mend = mendings(found.Findings)
+	d.Mend = slices.DeleteFunc(mendings(found.Findings), func(m mending) bool {
+		return m.Code == "no_instance" && len(d.Instances) == 0 // the line above says it
+	})
 	d.MendOthers = max(0, len(d.Mend)-mendMost)
 	d.Mend = d.Mend[:len(d.Mend)-d.MendOthers]
-	return content{Title: "Overview", Template: "overview", Data: d}, nil
+	return content{Title: "Overview", Template: "overview", Data: d}, err
+}
+
+// fails adds the failures of the last hour, those of one cause together.
+func (d *overviewData) fails(r *request) error {
+	rows, err := r.failedLately()
+	n := int64(failedJobs(rows))
+	d.Failing = max(d.Failing, n) // a minute is history when it is over
+	d.FailingMost = n >= failuresMost && d.Failing <= n
+	d.Failures = groupFailures(rows)
+	d.Failures = d.Failures[:min(len(d.Failures), 5)]
+	return err
 }
 
 // count takes the queue: how many jobs are in each state, and the types that wait, the longest first.

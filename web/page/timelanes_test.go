@@ -38,8 +38,10 @@ func TestTimeLanes_ShowWhatRanWhen(t *testing.T) {
 			t.Fatalf("piece %d is %+v of %d", i, p, len(lanes[0].Pieces))
 		}
 	}
-	if a, b, c := redPart(5, 0), redPart(3, 1), redPart(0, 2); a != 0 || b != 3 || c != 12 {
-		t.Errorf("no failure, a fourth and nothing but failures are red to %v, %v and %v of 12", a, b, c)
+	for _, c := range [][4]float64{{5, 0, 0, 0}, {3, 1, 10, 3}, {0, 2, 1, 12}, {1000, 1, 11, 2}} {
+		if y, h := redPart(int64(c[0]), int64(c[1])); y != c[2] || h != c[3] {
+			t.Errorf("of %v that succeeded and %v that failed, red begins at %v and is %v high", c[0], c[1], y, h)
+		}
 	}
 	if says := lanes[0].Says; says != "mail in 5 of 10 minutes: 310 succeeded, 1 failed" {
 		t.Error(says)

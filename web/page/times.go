@@ -70,10 +70,7 @@ func timeLanes(history []view.HistoryRow, from time.Time, minutes int) (lanes []
 				continue
 			}
 			busy += i - first
-			red, y := redPart(sum.ok, sum.bad), 0.0
-			if red > 0 {
-				y = 1 + pieceHeight - red
-			}
+			y, red := redPart(sum.ok, sum.bad)
 			l.Pieces = append(l.Pieces, timePiece{
 				X:      float64(first) * step,
 				W:      float64(i-first) * step,
@@ -102,10 +99,11 @@ const (
 	redLeast    = 2.0
 )
 
-// redPart is the height of failures among the jobs that ended.
-func redPart(ok, bad int64) float64 {
+// redPart is where the failures among the jobs that ended begin, and how high they are.
+func redPart(ok, bad int64) (y, h float64) {
 	if bad == 0 {
-		return 0
+		return 0, 0
 	}
-	return math.Round(max(redLeast, pieceHeight*float64(bad)/float64(ok+bad))*10) / 10
+	h = math.Round(max(redLeast, pieceHeight*float64(bad)/float64(ok+bad))*10) / 10
+	return 1 + pieceHeight - h, h
 }

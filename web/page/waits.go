@@ -129,8 +129,12 @@ func reasonOf(w waiting) (row wait, key string) {
 		}
 		return row, row.Code + row.Says
 	case code == noAgent:
-		return wait{Says: "No running instance has an agent of type " + words.Clean(string(w.Type)) + ".", Code: noAgent, Stuck: true,
-			Next: "add it under agents in bellhop.yaml, then: bellhop reload"}, noAgent
+		return wait{
+			Says:  "No running instance has an agent of type " + words.Clean(string(w.Type)) + ".",
+			Next:  "add it under agents in bellhop.yaml, then: bellhop reload",
+			Code:  noAgent,
+			Stuck: true,
+		}, noAgent
 	case w.marked():
 		says := strings.ReplaceAll(code, "_", " ")
 		says = strings.ToUpper(says[:min(1, len(says))]) + says[min(1, len(says)):]

@@ -14,16 +14,20 @@ func TestFoldWaits_TheStuckFirst(t *testing.T) {
 	t.Parallel()
 	ready := func(name, why string, age float64, reason *view.WhyRow) waiting {
 		id := scheduler.JobID(len(name))
-		return waiting{view.WaitRow{QueueRow: view.QueueRow{State: scheduler.Ready, Type: scheduler.TypeName(name), Jobs: 10, Why: why},
-			First: &id, Age: age}, reason}
+		row := view.QueueRow{State: scheduler.Ready, Type: scheduler.TypeName(name), Jobs: 10, Why: why}
+		return waiting{view.WaitRow{QueueRow: row, First: &id, Age: age}, reason}
 	}
 	why := func(code, says, next string, stuck bool) *view.WhyRow {
 		return &view.WhyRow{ReasonRow: view.ReasonRow{Code: code, Sentence: says, Next: next}, Stuck: stuck}
 	}
+	full := func(max string) *view.WhyRow {
+		return why("no_room", "All slots that it may use are taken: max is "+max+".", "bellhop ls -s running", false)
+	}
+	unknown := why("unknown_type", "No running instance has an agent of type 'pdf'.", "add it", true)
 	rows := foldWaits([]waiting{
-		ready("mail", "", 90, why("no_room", "All slots that it may use are taken: max is 2.", "bellhop ls -s running", false)),
-		ready("ship", "", 80, why("no_room", "All slots that it may use are taken: max is 4.", "bellhop ls -s running", false)),
-		ready("pdf", "unknown_type", 70, why("unknown_type", "No running instance has an agent of type 'pdf'.", "add it", true)),
+		ready("mail", "", 90, full("2")),
+		ready("ship", "", 80, full("4")),
+		ready("pdf", "unknown_type", 70, unknown),
 		ready("pdf2", "unknown_type", 60, nil),
 		ready("tape", "no_host: srv:0", 50, nil),
 		ready("later", "", 40, nil),
