@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
 )
 
 // App is what all commands share: where they read and write, and the global flags.

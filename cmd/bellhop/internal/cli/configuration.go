@@ -31,15 +31,11 @@ func (a *App) ConfigFile() (string, error) {
 	case !named && errors.Is(err, os.ErrNotExist):
 		return "", nil
 	}
-	by := ConfigVariable
-	if a.ConfigPath != "" {
-		by = "-c"
-	}
 	why := err.Error()
 	if errors.Is(err, os.ErrNotExist) {
-		why = "there is no file " + path
+		why = "no such file: " + path
 	}
-	return "", Usage("configuration", fmt.Sprintf("%s (named by %s)", why, by),
+	return "", Usage("configuration", why,
 		"name a file that is there; without -c and "+ConfigVariable+" it is "+DefaultConfig+", where there is one")
 }
 

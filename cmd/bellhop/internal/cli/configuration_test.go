@@ -19,13 +19,13 @@ func TestConfig_IsNamedByTheEnvironment(t *testing.T) {
 	}
 	a.Getenv = func(string) string { return file + ".not" }
 	_, err := a.ConfigFile()
-	want := "there is no file " + file + ".not (named by BELLHOP_CONFIG)"
+	want := "no such file: " + file + ".not"
 	if f := ExplainFailure(err); f.Code != ExitUsage || f.Why != want {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	a.ConfigPath = "/nowhere.yaml"
 	_, err = a.ConfigFile()
-	if f := ExplainFailure(err); f.Why != "there is no file /nowhere.yaml (named by -c)" {
+	if f := ExplainFailure(err); f.Why != "no such file: /nowhere.yaml" {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
