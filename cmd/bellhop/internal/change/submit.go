@@ -141,7 +141,7 @@ func (f *submitFlags) flags(c *cobra.Command) {
 // submission checks the flags and makes a job of them.
 func (f submitFlags) submission(cmd *cobra.Command, args []string) (view.Submission, error) {
 	set, s := cmd.Flags().Changed, f.Submission
-	if words := strings.Fields(args[0]); len(words) != 1 || words[0] != args[0] {
+	if words := strings.Fields(args[0]); args[0] != "" && (len(words) != 1 || words[0] != args[0]) {
 		return s, cli.Usage("submit", fmt.Sprintf("a type has no blanks, and %q has", args[0]), meant(args))
 	}
 	s.Type = scheduler.TypeName(args[0])
