@@ -37,6 +37,12 @@ func (e *env) rowBecause(table, key, cause string, words ...string) reason {
 	})
 }
 
+// askedBecause is because for what has to be brought about anew for each question.
+func (e *env) askedBecause(cause string, ask func() []reason) reason {
+	e.t.Helper()
+	return e.caused("what was just made", cause, nil, ask)
+}
+
 func (e *env) reasons(id int64) []reason {
 	e.t.Helper()
 	return e.explained("select code, sentence, next from bellhop.explanation($1)", id)
@@ -232,7 +238,7 @@ func TestExplain_RowsThatSayItThemselves(t *testing.T) {
 		}
 		return tx
 	}
-	e.typed(e.caused("a row that was just locked", "in_hand/brief", nil, func() []reason {
+	e.typed(e.askedBecause("in_hand/brief", func() []reason {
 		tx := lock()
 		defer func() { _ = tx.Rollback(context.Background()) }()
 		return e.reasons(waits)
