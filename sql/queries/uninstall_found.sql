@@ -1,6 +1,5 @@
--- What of bellhop is in this database: its schemas (fossology only where it has our views), the roles of the server that
--- migrations make, and what of others' goes with them: triggers, views and foreign keys that use the schema's objects.
--- Guard: it only reads. Index: the catalogues' own.
+-- What of bellhop is in this database: its schemas (fossology only where it has our views), its roles on the server ($1),
+-- and the triggers, views and foreign keys of other schemas that use its objects and go with it. Guard: it only reads. Index: the catalogues' own.
 with ours as (
   select n.oid, n.nspname from pg_namespace n
    where n.nspname in ('bellhop', 'bellhop_attached')
@@ -22,5 +21,5 @@ select 4, 'foreign key', format('%s of %s', k.conname, k.conrelid::regclass), ''
  where k.contype = 'f' and c.relnamespace in (select o.oid from ours o) and f.relnamespace not in (select o.oid from ours o)
 union all
 select 5, 'role', r.rolname::text, '' from pg_roles r
- where r.rolname in ('bellhop_submitter', 'bellhop_reader', 'bellhop_operator', 'bellhop_scheduler', 'bellhop_attach', 'bellhop_worker')
+ where r.rolname = any ($1::text[])
  order by 1, 3

@@ -92,7 +92,7 @@ func most(n int64) string {
 
 // installed tells what of bellhop a database has: nothing, where it was never migrated.
 func installed(ctx context.Context, conn *pgx.Conn) (parts []part, work heldWork, err error) {
-	rows, err := conn.Query(ctx, sql.Query("uninstall_found"))
+	rows, err := conn.Query(ctx, sql.Query("uninstall_found"), strings.Split(roles, ", "))
 	if err == nil {
 		parts, err = pgx.CollectRows(rows, pgx.RowToStructByPos[part])
 	}
