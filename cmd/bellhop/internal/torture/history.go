@@ -168,6 +168,7 @@ func (s *stage) watch(ctx context.Context, seen map[int64]int64) <-chan struct{}
 
 // recovers measures how long it takes until a job that is submitted now has ended.
 func (s *stage) recovers(ctx context.Context, token int64) (time.Duration, error) {
+	defer s.comparesPace(ctx)()
 	since := time.Now()
 	key := fmt.Sprintf("torture_probe/%d", token) // a submission whose answer is lost is repeated: it is one job
 	var id int64
@@ -193,8 +194,11 @@ func (s *stage) recovers(ctx context.Context, token int64) (time.Duration, error
 const probe = 9_000_000
 
 // slack is what a machine may take beyond the promise: a lease and a heartbeat, counted from the last fault. On a busy
-// machine it grows with what a start took there before the first fault: an instance that was killed starts again.
-func (s *stage) slack() time.Duration { return max(10*time.Second, 5*s.startup) }
+// machine it grows with what a start takes there: an instance that was killed starts again. The first start is known,
+// and how much slower the machine has become since, by a start that no fault of bellhop's makes slower.
+func (s *stage) slack() time.Duration {
+	return max(10*time.Second, time.Duration(5*max(1, s.slower)*float64(s.startup)))
+}
 
 // gather is called when the work is over, or stands still (over). It ends the instances, and reads what the history
 // left behind.

@@ -41,6 +41,8 @@ type stage struct {
 	story     []string
 	strokes   int
 	startup   time.Duration // how long the first instances took until they were live: how busy the machine is
+	pace      time.Duration // how long the program took to tell its version at that time
+	slower    float64       // how many times as long it took in a recovery, at most: how much busier the machine is
 	recorded  bool          // what happens to each job
 	kills     int           // agents that were killed
 	lostTail  bool          // a promoted server lacks the newest commits
@@ -160,7 +162,35 @@ func (s *stage) prepare(ctx context.Context, instances int, lines bool) error {
 	}
 	err := s.live(ctx, instances)
 	s.startup = time.Since(began)
+	s.pace = s.versionTold(ctx)
 	return err
+}
+
+// versionTold is how long the program takes to tell its version: a start that asks no database and no instance.
+func (s *stage) versionTold(ctx context.Context) time.Duration {
+	began := time.Now()
+	_ = exec.CommandContext(ctx, s.program, "version").Run() // only its time counts
+	return time.Since(began)
+}
+
+// comparesPace looks, until its result is called, how much slower the machine is than before the first fault.
+func (s *stage) comparesPace(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	most := make(chan float64, 1)
+	go func() {
+		slower := 1.0
+		for ctx.Err() == nil {
+			if took := s.versionTold(ctx); ctx.Err() == nil {
+				slower = max(slower, took.Seconds()/s.pace.Seconds())
+			}
+			s.pause(ctx, time.Second)
+		}
+		most <- slower
+	}()
+	return func() {
+		cancel()
+		s.slower = max(s.slower, <-most)
+	}
 }
 
 // run runs one command of the program under test on the history's database.
