@@ -20,7 +20,7 @@ test: ## all tests, on real processes and a real PostgreSQL
 
 # Packages whose tests need no process tree, and PostgreSQL little or not at all.
 QUICK = . ./actors/memory ./agents/guard ./cmd/bellhop/internal/... ./config ./fossology ./observability/... \
-	./scheduler/... ./triggers ./web
+	./scheduler/... ./scripts/mutate ./triggers ./web
 .PHONY: quick
 quick: ## what tests tell in seconds, while you write: no process trees, hardly a database
 	@$(GO) test $(QUICK)

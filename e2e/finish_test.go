@@ -23,11 +23,23 @@ import (
 
 // teller is an agent that writes rows of its own and ends its job in one transaction: under serve in the dialects json
 // and classic, as one process for each job, and inside an app. The test binary is one. Its job's args say how.
-type teller struct{ conn *pgx.Conn }
+type teller struct {
+	url  string
+	conn *pgx.Conn
+}
 
 func openTeller(url string) (*teller, error) {
-	conn, err := pgx.Connect(context.Background(), url)
-	return &teller{conn}, err
+	l := &teller{url: url}
+	return l, l.open()
+}
+
+// open connects, and connects again where the server has ended the session: a teller without one would fail each job
+// at once, and so get the next before any other teller.
+func (l *teller) open() (err error) {
+	if l.conn == nil || l.conn.IsClosed() {
+		l.conn, err = pgx.Connect(context.Background(), l.url)
+	}
+	return err
 }
 
 // book writes the rows of a job, and ends it, in one transaction.
@@ -64,6 +76,9 @@ func (l *teller) do(_ context.Context, job *agent.Job[string]) error {
 			return fmt.Errorf("under fence %d: %v, want %s", fence, err, code)
 		}
 		return nil
+	}
+	if err := l.open(); err != nil {
+		return err
 	}
 	switch job.Args {
 	case "stale":

@@ -45,17 +45,17 @@ func TestTorture_OnAServerOfItsOwn(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	folder := e.dir + "/kept"
-	out := e.ok("torture", "--minutes", "0.001", "--fault", "promotion-synchronous", "--keep", "kept", "--record",
+	r := e.run("torture", "--minutes", "0.001", "--fault", "promotion-synchronous", "--keep", "kept", "--record",
 		"--markdown", folder+"/table")
-	if !tortureLast.MatchString(out) {
-		t.Errorf("it says\n%s", out)
+	if r.code != 0 || !tortureLast.MatchString(r.stdout) {
+		t.Errorf("it ends with %d and says\n%s\n%s", r.code, r.stdout, r.stderr)
 	}
 	if book, err := os.ReadFile(folder + "/history-1-promotion-synchronous/journal/book"); err != nil || len(book) == 0 {
 		t.Errorf("the journal: %v", err)
 	}
 	if seen, err := os.ReadFile(folder + "/history-1-promotion-synchronous.recording"); err != nil ||
 		!strings.HasPrefix(string(seen), "fault promotion-synchronous\n") {
-		t.Errorf("the recording: %v", err)
+		t.Errorf("the recording: %v: %s", err, r.stderr)
 	}
 	if table, err := os.ReadFile(folder + "/table"); err != nil || !strings.Contains(string(table), "| ends | proven |") {
 		t.Errorf("the table: %s, %v", table, err)

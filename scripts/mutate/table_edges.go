@@ -155,8 +155,8 @@ var ofEdges = []guard{
 		name:    "an older program refuses a newer schema",
 		promise: "A program does not start on a schema that says that it is too new for it.",
 		cut: cut{
-			text:    "if p.Version() >= from {",
-			instead: "if p.Version() > 0 {",
+			text:    "if binary >= from {",
+			instead: "if binary > 0 {",
 		},
 		tests: ofSchema,
 		run:   "^TestMigrate_SaysWhatTheDatabaseIs$|^TestWorksFrom$",

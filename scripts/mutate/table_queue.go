@@ -137,9 +137,9 @@ var ofQueue = []guard{
 		promise: "A job that an open job needs is not deleted, however old it is.",
 		cut: cut{
 			text: "and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job\n" +
-				"                        where d.needs = j.id and not d.met",
+				"                        where d.needs = j.id and (not d.met",
 			instead: "and not exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job\n" +
-				"                        where d.needs = j.id and d.needs < 0 and not d.met",
+				"                        where d.needs = j.id and d.needs < 0 and (not d.met",
 		},
 		tests: ofStore,
 		run:   "^TestRetention_",

@@ -189,6 +189,32 @@ func TestCheck_ALostEndExcusesAChildJobThatRan(t *testing.T) {
 	}
 }
 
+// A process that is put aside between the readings of its two clocks reads them again: else the clock seems set.
+func TestBothClocks_AreReadAtOneMoment(t *testing.T) {
+	t.Parallel()
+	var now, tries int64
+	steady := func() int64 { return now }
+	aside := int64(30 * time.Millisecond)
+	wall := func() int64 {
+		if tries++; tries < 4 {
+			now += aside
+		}
+		return now + 7
+	}
+	if at, then := bothClocks(steady, wall); then-at != 7 || tries != 4 {
+		t.Errorf("the clocks differ by %d after %d tries", then-at, tries)
+	}
+	tries = -1000 // always put aside: the best reading counts
+	wall = func() int64 {
+		tries++
+		now += aside + 1000 + tries
+		return now
+	}
+	if at, then := bothClocks(steady, wall); then-at != aside+1 {
+		t.Errorf("of many readings, one %d off is taken", then-at)
+	}
+}
+
 func TestTask_IsReadFromWords(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]task{

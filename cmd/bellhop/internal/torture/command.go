@@ -238,6 +238,9 @@ func (t *torture) possible(r *report) (list []fault) {
 func (t *torture) progress(out outcome) {
 	t.app.Note("history %d: %s, %d strokes, %d jobs, works again after %s, %d violations", out.number, out.fault.name,
 		out.strokes, out.jobs, out.took.Round(time.Millisecond), len(out.found))
+	if out.unrecorded != "" {
+		t.app.Note("  not recorded: %s", out.unrecorded)
+	}
 	for _, v := range out.found {
 		t.app.Note("  %s: %s", v.what, v.says)
 	}

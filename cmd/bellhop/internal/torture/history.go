@@ -30,6 +30,8 @@ type outcome struct {
 	took    time.Duration // until the queue worked again
 	found   []violation
 	story   []string
+	// unrecorded says why there is no recording that was asked for.
+	unrecorded string
 }
 
 // instancesEach is how many instances a history begins with.
@@ -87,7 +89,7 @@ func (t *torture) play(ctx context.Context, h history) (out outcome, err error) 
 	out.jobs, out.strokes, out.took, out.story = len(e.rows), s.strokes, e.took, s.story
 	out.found = check(e)
 	if s.recorded {
-		err = s.record(ctx, h, e.journal)
+		out.unrecorded, err = s.record(ctx, h, e.journal)
 	}
 	return out, err
 }

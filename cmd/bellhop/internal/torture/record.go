@@ -21,18 +21,17 @@ const stepped = 20 * time.Millisecond
 // record writes what was seen of each job to a file: the states of its row, and the starts and ends of its agents.
 // The models of scheduler/model replay it. A line has the job, the seconds since the beginning, the state or begin
 // or end, the fence and the instance. PostgreSQL and the witnesses read the same clock; if that was set meanwhile,
-// nothing tells the order, and there is no recording.
-func (s *stage) record(ctx context.Context, h history, journal []entry) error {
+// nothing tells the order, and there is no recording: missing says why.
+func (s *stage) record(ctx context.Context, h history, journal []entry) (missing string, err error) {
 	if len(journal) == 0 {
-		return nil
+		return "no job ran", nil
 	}
 	least, most := journal[0].wall-journal[0].at, journal[0].wall-journal[0].at
 	for _, e := range journal {
 		least, most = min(least, e.wall-e.at), max(most, e.wall-e.at)
 	}
 	if most-least > int64(stepped) {
-		s.did("the clock was set by %s: nothing is recorded", time.Duration(most-least))
-		return nil
+		return fmt.Sprintf("the machine's clock was set by %s meanwhile", time.Duration(most-least)), nil
 	}
 	begin := time.Unix(0, journal[0].wall)
 	var text bytes.Buffer
@@ -43,7 +42,7 @@ func (s *stage) record(ctx context.Context, h history, journal []entry) error {
 	var state string
 	found, err := s.admin.Query(ctx, recordedSQL, begin)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if _, err := pgx.ForEachRow(found, []any{&job, &at, &state, &fence, &instance}, func() error {
 		jobs[job] = true
@@ -53,7 +52,7 @@ func (s *stage) record(ctx context.Context, h history, journal []entry) error {
 		_, err := fmt.Fprintf(&text, "%d %.6f %s %d %d\n", job, at, state, fence, instance)
 		return err
 	}); err != nil {
-		return err
+		return "", err
 	}
 	said := map[string]string{begun: "begin", overlapped: "begin", done: "end", failed: "end", rested: "end"}
 	for _, e := range journal {
@@ -61,5 +60,5 @@ func (s *stage) record(ctx context.Context, h history, journal []entry) error {
 			fmt.Fprintf(&text, "%d %.6f %s %d 0\n", e.job, time.Unix(0, e.wall).Sub(begin).Seconds(), word, e.fence)
 		}
 	}
-	return os.WriteFile(s.dir+".recording", text.Bytes(), 0o600)
+	return "", os.WriteFile(s.dir+".recording", text.Bytes(), 0o600)
 }
