@@ -153,7 +153,11 @@ func (p Plan) Pending(ctx context.Context, conn *pgx.Conn) ([]Step, error) {
 			return nil, fmt.Errorf("read the schema's scripts: %w", err)
 		}
 	}
-	for _, s := range p.scripts {
+	scripts, err := p.scripts()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range scripts {
 		if have[s.Name] != s.sum {
 			steps = append(steps, s)
 		}

@@ -32,11 +32,13 @@ type Step struct {
 // Plan is what a binary wants a database to be.
 type Plan struct {
 	numbered []Step // with the baseline, if there is one, before all others
-	scripts  []Step
+	// scripts reads the functions and triggers: only a migration needs them, and every command makes a plan.
+	scripts func() ([]Step, error)
 }
 
 // New reads a plan: baseline/*.sql, migrations/NNNN_name.sql and functions/*.sql from
-// migrations, and every .sql of scripts. Without a baseline the numbers begin at 1.
+// migrations, and every .sql of scripts. Without a baseline the numbers begin at 1. What is wrong with a function or
+// a script is told by Pending and Run.
 func New(migrations, scripts fs.FS) (Plan, error) {
 	var p Plan
 	files, err := read(migrations, "migrations/*.sql")
@@ -62,12 +64,15 @@ func New(migrations, scripts fs.FS) (Plan, error) {
 	if len(p.numbered) > 0 {
 		p.numbered[0].first = true
 	}
-	if p.scripts, err = read(migrations, "functions/*.sql"); err != nil {
-		return p, err
+	p.scripts = func() ([]Step, error) {
+		functions, err := read(migrations, "functions/*.sql")
+		if err != nil {
+			return nil, err
+		}
+		triggers, err := read(scripts, "*.sql")
+		return append(functions, triggers...), err
 	}
-	triggers, err := read(scripts, "*.sql")
-	p.scripts = append(p.scripts, triggers...)
-	return p, err
+	return p, nil
 }
 
 // readBaseline gives one step for all files of the baseline, in the order of their names, or none.
