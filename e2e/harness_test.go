@@ -301,6 +301,7 @@ func environment(tmp string) []string {
 		"TMPDIR=" + tmp,
 		"LANG=C.UTF-8",
 		"GORACE=atexit_sleep_ms=0",
+		"PGCONNECT_TIMEOUT=30", // a busy machine must not make a server look away
 	}
 }
 

@@ -54,6 +54,16 @@ func (b *bookkeeper) kill(forGood bool) {
 	}
 }
 
+// pid is that of the program as it runs now or ran last; 0: it has not been started yet.
+func (b *bookkeeper) pid() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.cmd == nil || b.cmd.Process == nil {
+		return 0
+	}
+	return b.cmd.Process.Pid
+}
+
 // The bodies of the handlers: two sides of one booking and the outcome of the job, in one transaction.
 const (
 	pythonBookkeeper = `
@@ -257,8 +267,10 @@ func (l *ledger) murderOne() (what string) {
 	case throw == 4:
 		l.serve.mu.Lock()
 		defer l.serve.mu.Unlock()
-		_ = l.serve.cmd.Process.Kill() // its guards live on
-		return "serve"
+		if l.serve.cmd != nil && l.serve.cmd.Process != nil {
+			_ = l.serve.cmd.Process.Kill() // its guards live on
+			return "serve"
+		}
 	case throw < 7:
 		if pid := below(l.serve, "bellhop", 0); pid != 0 {
 			return map[bool]string{true: "guard"}[syscall.Kill(pid, syscall.SIGKILL) == nil]
@@ -282,9 +294,10 @@ func (l *ledger) murderOne() (what string) {
 
 // below finds a descendant of the instance whose command line has the word.
 func below(b *bookkeeper, word string, skip int) (pid int) {
-	b.mu.Lock()
-	root := b.cmd.Process.Pid
-	b.mu.Unlock()
+	root := b.pid()
+	if root == 0 {
+		return 0
+	}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	parents, lines := map[int]int{}, map[int]string{}
 	for _, path := range stats {
