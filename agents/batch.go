@@ -26,7 +26,7 @@ type held struct {
 // next is the next line as it is written, and of how many jobs it is; 0: the first one cannot be written, and has
 // failed. mu is held.
 func (p *Process) next() (bytes []byte, jobs int) {
-	if p.batch > 1 {
+	if p.batch > 0 { // a list also of one: the agent has said that it reads lists
 		return p.nextBatch()
 	}
 	bytes, err := p.encode(&p.queue[p.head])

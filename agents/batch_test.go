@@ -45,6 +45,20 @@ func TestBatch_EachJobIsAnsweredByItsID(t *testing.T) {
 	}
 }
 
+// An agent that takes batches of one reads lists, too.
+func TestBatch_OfOneIsAList(t *testing.T) {
+	t.Parallel()
+	b := setup(t, batcher(t, 1, `case $batch in '{"batch":['*) `+each+`echo "{\"id\":$id,\"ok\":true}"; done;; *) echo '{"fail":"no list"}';; esac`))
+	c := b.launch()
+	c.await(scheduler.EventReady)
+	c.feed(line(1, "a"), line(2, "b"))
+	for id := scheduler.JobID(1); id <= 2; id++ {
+		if ev := c.await(scheduler.EventAnswered); ev.Claim.Job != id || !ev.OK {
+			t.Errorf("job %d: %+v", id, ev)
+		}
+	}
+}
+
 // What cannot be told apart ends the agent, and all that it has in hand with it.
 func TestBatch_WordsOfNoJob(t *testing.T) {
 	t.Parallel()

@@ -169,7 +169,7 @@ func answerOf(m *jsonMessage) remark {
 }
 
 // begins is how a line begins that is meant as a message.
-var begins = regexp.MustCompile(`^\{\s*"(bellhop|id|fence|ok|ended_as|fail|exit_code|log|level|progress|result|success|heartbeat|retry|snooze|lock|unlock|step|sleep|await)"\s*:`)
+var begins = regexp.MustCompile(`^\{\s*"(bellhop|id|fence|ok|ended_as|fail|exit_code|log|level|progress|result|success|heartbeat|retry|snooze|lock|unlock|step|sleep|await|children|keep_locks)"\s*:`)
 
 // broken appends what becomes of a line that is no valid message. One that begins like a message is told as an error. A
 // result is refused, so that no job succeeds without what it gave back; an answer fails the line: the agent waits for
@@ -191,7 +191,7 @@ func broken(line []byte, err error, into []remark) []remark {
 		return append(into, remark{word: wordFail, code: 1, text: []byte(why)})
 	}
 	switch string(key[1]) {
-	case "ok", "ended_as", "fail", "exit_code", "retry", "snooze", "sleep", "await":
+	case "ok", "ended_as", "fail", "exit_code", "retry", "snooze", "sleep", "await", "children", "keep_locks":
 		return append(into, remark{word: wordFail, code: 1, text: []byte(why)})
 	}
 	return into

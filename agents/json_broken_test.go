@@ -13,7 +13,7 @@ import (
 // an answer fails the line. What does not begin so is debug output, as it was.
 func TestJSON_ABrokenMessageIsTold(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{"ok", "fail", "progress", "log", "result", "lock", "unlock", "heartbeat", "snooze", "success", "retry", "id"} {
+	for _, key := range []string{"ok", "fail", "progress", "log", "result", "lock", "unlock", "heartbeat", "snooze", "success", "retry", "id", "children", "sleep"} {
 		for _, form := range []string{`{"%s":{"a":1,`, `{"%s":1} trailing`, `{ "%s" : `, `{"%s":1`, `{"%s":"x}`} {
 			line := fmt.Sprintf(form, key)
 			said := parseJSON([]byte(line), nil)
@@ -27,7 +27,7 @@ func TestJSON_ABrokenMessageIsTold(t *testing.T) {
 				if _, why := scheduler.ReadResult(last.text, 1<<20); last.word != wordResult || !strings.Contains(why, "result_refused") {
 					t.Errorf("%s: %+v is not refused (%s)", line, last, why)
 				}
-			case "ok", "fail", "snooze", "retry":
+			case "ok", "fail", "snooze", "retry", "children", "sleep":
 				if last.word != wordFail || last.code != 1 {
 					t.Errorf("%s: %+v does not fail the line", line, last)
 				}

@@ -25,6 +25,7 @@ submit)
 	case $code in 126 | 127) exit 65 ;; esac # the image has no such command
 	case $said in
 	*"unknown flag"* | *"invalid reference format"*) exit 65 ;;
+	*"manifest unknown"* | *"pull access denied"*) exit 65 ;; # the registry has no such image for us
 	esac
 	exit 1
 	;;

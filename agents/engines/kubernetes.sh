@@ -94,9 +94,12 @@ kill)
 	if [ -n "$BELLHOP_OVER" ]; then # shellcheck disable=SC2086
 		kube delete jobs --ignore-not-found --wait=false --cascade=background $tags >/dev/null
 	else # its pods die, and it is there as one that failed
+		failed=0 # one that is gone, or cannot be patched, keeps no other alive
 		for tag in $tags; do
-			kube patch job "$tag" --patch '{"spec": {"activeDeadlineSeconds": 1}}' >/dev/null || exit 1
+			said=$(kube patch job "$tag" --patch '{"spec": {"activeDeadlineSeconds": 1}}' 2>&1) && continue
+			case $said in *NotFound* | *"not found"*) ;; *) printf '%s\n' "$said" >&2 && failed=1 ;; esac
 		done
+		exit $failed
 	fi
 	;;
 logs)

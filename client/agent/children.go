@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -30,7 +31,8 @@ type Seconds time.Duration
 
 // MarshalJSON writes it as PostgreSQL reads it.
 func (s Seconds) MarshalJSON() ([]byte, error) {
-	return json.Marshal(fmt.Sprintf("%g seconds", time.Duration(s).Seconds()))
+	// An interval has no exponent, which %g writes for a million.
+	return json.Marshal(strconv.FormatFloat(time.Duration(s).Seconds(), 'f', -1, 64) + " seconds")
 }
 
 // UnmarshalJSON reads what MarshalJSON has written.

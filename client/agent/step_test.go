@@ -116,7 +116,7 @@ func TestChildren_AreSaid(t *testing.T) {
 			return errors.New("no children have ends")
 		}
 		ends, err := job.Children(
-			agent.Child{Type: "cut", Args: map[string]int{"n": 1}, Timeout: agent.Seconds(90 * time.Second)},
+			agent.Child{Type: "cut", Args: map[string]int{"n": 1}, Timeout: agent.Seconds(14 * 24 * time.Hour)},
 			agent.Child{Type: "cut", Args: "two", MaxAttempts: 2})
 		if err != nil {
 			return err
@@ -126,7 +126,7 @@ func TestChildren_AreSaid(t *testing.T) {
 	})
 	for _, c := range []struct{ give, hear string }{
 		{`{"id":7,"attempt":1,"fence":3,"args":""}`,
-			`{"children":[{"type":"cut","args":{"n":1},"timeout":"90 seconds"},{"type":"cut","args":"two","max_attempts":2}]}`},
+			`{"children":[{"type":"cut","args":{"n":1},"timeout":"1209600 seconds"},{"type":"cut","args":"two","max_attempts":2}]}`},
 		{`{"id":7,"attempt":1,"fence":4,"args":"","steps":{"children.1":[{"job":8,"state":"failed","error":"no"},{"job":9,"state":"succeeded","result":{"w":2}}]}}`,
 			`{"result":[{"job":8,"state":"failed","result":null,"error":"no"},{"job":9,"state":"succeeded","result":{"w":2},"error":""}]}`},
 	} {

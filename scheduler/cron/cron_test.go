@@ -193,20 +193,21 @@ func TestNext_IsInOrderInEveryZone(t *testing.T) {
 func TestParse_SaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":               "0 fields",
-		"* * * *":        "4 fields: it takes 5",
-		"60 * * * *":     `minute "60": it is 0 to 59`,
-		"* 24 * * *":     `hour "24": it is 0 to 23`,
-		"* * 0 * *":      `day "0": it is 1 to 31`,
-		"* * * foo *":    `month "foo": it is 1 to 12, or JAN to DEC`,
-		"* * * * 8":      `weekday "8": it is 0 to 7`,
-		"*/0 * * * *":    "a step is a number from 1 on",
-		"5-1 * * * *":    "ends before it begins",
-		"0 0 30 2 *":     "never fires",
-		"@reboot":        "there are @hourly",
-		"1,, * * * *":    `minute ""`,
-		"-5 * * * *":     `minute ""`,
-		"1 2 3 4 5 6 7 ": "7 fields",
+		"":                              "0 fields",
+		"* * * *":                       "4 fields: it takes 5",
+		"60 * * * *":                    `minute "60": it is 0 to 59`,
+		"* 24 * * *":                    `hour "24": it is 0 to 23`,
+		"* * 0 * *":                     `day "0": it is 1 to 31`,
+		"* * * foo *":                   `month "foo": it is 1 to 12, or JAN to DEC`,
+		"* * * * 8":                     `weekday "8": it is 0 to 7`,
+		"*/0 * * * *":                   "a step is a number from 1 on",
+		"0 0 */9223372036854775807 * *": "a step is a number from 1 on",
+		"5-1 * * * *":                   "ends before it begins",
+		"0 0 30 2 *":                    "never fires",
+		"@reboot":                       "there are @hourly",
+		"1,, * * * *":                   `minute ""`,
+		"-5 * * * *":                    `minute ""`,
+		"1 2 3 4 5 6 7 ":                "7 fields",
 	} {
 		if _, err := Parse(text, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

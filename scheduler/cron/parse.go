@@ -105,12 +105,15 @@ func (f field) read(text string) (set uint64, err error) {
 	return set, nil
 }
 
+// stepMost is what bellhop.cron_fault takes, too. Far more would leave the range of an int.
+const stepMost = 999_999_999
+
 // ranged reads *, 5, 1-5, */10, 10-30/5 or 10/5, which is 10-59/5.
 func (f field) ranged(part string) (set uint64, err error) {
 	span, steps, stepped := strings.Cut(part, "/")
 	step := 1
 	if stepped {
-		if step, err = strconv.Atoi(steps); err != nil || step < 1 {
+		if step, err = strconv.Atoi(steps); err != nil || step < 1 || step > stepMost {
 			return 0, fmt.Errorf("%s %q: a step is a number from 1 on, as in */10", f.name, part)
 		}
 	}
