@@ -127,7 +127,7 @@ begin
      set state = 'succeeded', started_at = coalesce(j.started_at, said_done.began, clock_timestamp()),
          attempt = j.attempt + new::integer, attempt_at = case when new then clock_timestamp() else j.attempt_at end,
          ended_at = greatest(coalesce(said_done.ended, clock_timestamp()), case when new then clock_timestamp() end),
-         waiting_for = null, error = null, cancel_requested = was in ('running', 'assigned')
+         waiting_for = null, error = null, unmet = null, cancel_requested = was in ('running', 'assigned')
    where j.id = said_done.id;
   if was in ('running', 'assigned') then
     perform pg_notify('bellhop_cancel', '');

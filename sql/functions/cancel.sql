@@ -79,7 +79,7 @@ begin
   end if;
   if was in ('held', 'blocked', 'scheduled', 'ready', 'assigned') then
     update bellhop.jobqueue j
-       set state = 'failed', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, killed_by = who,
+       set state = 'failed', ended_at = clock_timestamp(), waiting_for = null, cancel_requested = true, unmet = null, killed_by = who,
            error = 'killed: by ' || who || ', before it began'
      where j.id = killjob.id;
     if was = 'assigned' then

@@ -37,7 +37,9 @@ begin
       hint = 'A job that waits is replaced by one of the same type.';
   end if;
   update bellhop.jobqueue j
-     set args = submit_replace.args, msq = submit_replace.msq, repeat = submit_replace.repeat, vars = submit_replace.vars,
+     set -- A run from before a crash had the old ones: it is not taken again (queries/reassert.sql).
+         fence = case when j.locks is not null then j.fence else greatest(j.fence, (select e.floor from bellhop.era() e)) end,
+         args = submit_replace.args, msq = submit_replace.msq, repeat = submit_replace.repeat, vars = submit_replace.vars,
          share = coalesce(submit_replace.share, bellhop.template_share(submit_replace.type, submit_replace.args, old.key, submit_replace.vars)),
          priority = submit_replace.priority, priority_name = submit_replace.priority_name, timeout = submit_replace.timeout,
          max_attempts = coalesce(submit_replace.max_attempts, 1), own_attempts = case when submit_replace.max_attempts is not null then true end,
@@ -46,6 +48,10 @@ begin
                       when submit_replace.run_at > clock_timestamp() then 'scheduled' else 'ready' end,
          behind = null, waiting_for = case when j.unmet is not null then j.waiting_for end
    where j.id = old.id;
+  if old.stepped then -- they were steps of the old content
+    delete from bellhop.saved_step s where s.job = old.id;
+    delete from bellhop.awaits w where w.job = old.id;
+  end if;
   perform bellhop.unwanted_remote(old.id);
   perform pg_notify('bellhop_due', '');
   perform bellhop.kick();
@@ -122,7 +128,7 @@ begin
         perform bellhop.batch_add(submit.batch, array[old.id]);
         return old.id;
       end if;
-      update bellhop.jobqueue j set key = left(j.key, 970) || '#' || j.id where j.id = old.id;
+      update bellhop.jobqueue j set key = left(j.key, case when octet_length(j.key) > 2570 then 640 else 970 end) || '#' || j.id where j.id = old.id;
     end if;
   end loop;
   if submit.after is not null or submit.after_keys is not null then

@@ -314,8 +314,13 @@ begin
          set state = case when late is null then 'ready' else 'blocked' end, unmet = case when late is not null then 1 end, type = coalesce(a.type, 'attachment'), args = coalesce(lines[i], translate(keys[i], e'\n\r', '  ')),
              held = false, run_at = null, max_attempts = j.attempt + 1,
              ended_at = null, exit_code = null, error = null, reason = null, waiting_for = case when late is not null then 'pool_full' end, successes = null, instance = null, host = null, child = null,
-             deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null, ended_as = null
+             deaths = 0, cancel_requested = false, cancel_now = false, killed_by = null, ended_by = null, ended_as = null,
+             items_total = null, items_done = null, items_failed = null, result = null, progress = null, progress_text = null
        where j.id = known;
+      if was.stepped and was.state = 'succeeded' then -- else it goes on behind its last step, as after a retry
+        delete from bellhop.saved_step s where s.job = known;
+        delete from bellhop.awaits w where w.job = known;
+      end if;
       perform bellhop.unwanted_remote(known);
       again := true;
     else

@@ -331,6 +331,7 @@ begin
   end loop;
   if over <> '{}' then
     perform bellhop.ended(over);
+    perform bellhop.ring_over(over);
   end if;
   if ready then
     perform bellhop.kick();
