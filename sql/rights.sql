@@ -655,6 +655,7 @@ grant EXECUTE on function bellhop.watch_table to bellhop_scheduler;
 grant EXECUTE on function bellhop.watched to bellhop_scheduler;
 grant EXECUTE on function bellhop.watched_table to bellhop_scheduler;
 grant EXECUTE on function bellhop.weigh to bellhop_scheduler;
+grant EXECUTE on function bellhop.whole_runs to bellhop_scheduler;
 grant EXECUTE on function bellhop.why_waiting to bellhop_reader;
 grant EXECUTE on function bellhop.why_waiting to bellhop_scheduler;
 grant EXECUTE on function bellhop.workflow_apply to bellhop_operator;

@@ -185,7 +185,7 @@ begin
   return null;
 exception
   when lock_not_available then return '';
-  when object_not_in_prerequisite_state or insufficient_privilege then return sqlerrm; -- only this job is refused
+  when object_not_in_prerequisite_state or insufficient_privilege or program_limit_exceeded then return sqlerrm; -- only this job is refused
 end
 $$;
 

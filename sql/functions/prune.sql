@@ -1,11 +1,36 @@
+-- whole_runs: locks the steps of runs that are over, and gives those of the runs of which all have one of the states and
+-- could be locked. Runs are deleted whole: one that lacks a step could succeed without it.
+-- Grant: scheduler
+create or replace function bellhop.whole_runs(runs bigint[], states text[]) returns bigint[]
+language plpgsql volatile
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  locked bigint[];
+begin
+  locked := array(select o.id
+                    from bellhop.run r join bellhop.dependency s on s.job = r.last join bellhop.jobqueue o on o.id = s.needs
+                   where r.id = any (runs) and r.ended_at is not null and o.state = any (states)
+                     and o.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
+                   order by o.id
+                     for update of o skip locked);
+  return array(select w.needs
+                 from (select s.needs, bool_and(l.id is not null) over (partition by r.id) as whole
+                         from bellhop.run r join bellhop.dependency s on s.job = r.last left join unnest(locked) l (id) on l.id = s.needs
+                        where r.id = any (runs)) w
+                where w.whole order by w.needs);
+end
+$$;
+
 -- prune_jobs: deletes jobs that ended within a time, since <= and < until (NULL: no bound), with all that is kept about
--- them, in the order of their ids from past on, `most` at a time; with rjm, only RJM's. It keeps jobs that an
--- unfinished job still needs: children, too, whose parent reads their results when the last of them has ended. It keeps
--- jobs that succeeded and whose files are not deleted yet, and jobs of attached rows whose table lacks the outcome. A
--- step goes by the end of its run, and only if no step of the run has another state or is kept: a run that lacks a step
--- could succeed without it. Returns the deleted jobs; with whole, as the archive has them (bellhop.as_archived), and
--- also the runs whose last step is among them. Skipped runs, which had no step, go with cancelled jobs: until then their
--- events are known, and start no other run.
+-- them, in the order of their ids from past on, `most` at a time; with rjm, only RJM's. A run comes when its last step
+-- does, with all its steps: they may be more than `most`. It keeps jobs that an unfinished job still needs: children,
+-- too, whose parent reads their results when the last of them has ended. It keeps jobs that succeeded and whose files
+-- are not deleted yet, and jobs of attached rows whose table lacks the outcome. A step goes by the end of its run, and
+-- only if no step of the run has another state or is kept: a run that lacks a step could succeed without it. Returns the
+-- deleted jobs; with whole, as the archive has them (bellhop.as_archived), and also the runs whose last step is among
+-- them. Skipped runs, which had no step, go with cancelled jobs: until then their events are known, and start no other
+-- run.
 -- Grant: operator scheduler
 create or replace function bellhop.prune_jobs(since timestamptz, until timestamptz, states text[], past bigint, most integer, rjm boolean, whole boolean)
 returns table (job bigint, "row" jsonb)
@@ -26,19 +51,34 @@ begin
                                    where d.needs = j.id and (not d.met or c.stepped) and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
                   and not exists (select from bellhop.attached x where x.job = j.id and x.live)
                   and not exists (select from bellhop.rjm f where f.job = j.id and f.state <> 'old' and j.state = 'succeeded')
-                  -- The dummies of a run stay with it, and a run stays while it is not over, or could go on.
+                  -- The dummies of a run stay with it, and a run stays while it is not over, could go on, or has a gate
+                  -- behind which others are queued.
                   and (j.run is null or j.step is not null
                                         and (r.id is null or r.ended_at is not null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)
+                                                             and not exists (select from bellhop.jobqueue g where g.id = r.gate and g.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
                                                              and not exists (
                         select from bellhop.dependency s join bellhop.jobqueue o on o.id = s.needs
                          where s.job = r.last
-                           and (o.state <> all (states)
+                           and (o.state <> all (states) or o.id > j.id
                                 or exists (select from bellhop.dependency d join bellhop.jobqueue c on c.id = d.job
                                             where d.needs = o.id and (not d.met or c.stepped) and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
-                                or exists (select from bellhop.attached x where x.job = o.id and x.live)))))
+                                or exists (select from bellhop.attached x where x.job = o.id and x.live)
+                                or exists (select from bellhop.rjm f where f.job = o.id and f.state <> 'old' and o.state = 'succeeded')))))
                   and (not prune_jobs.rjm or exists (select from bellhop.rjm f where f.job = j.id))
                 order by j.id limit most
                   for update of j skip locked);
+  runs := array(select r.id from bellhop.jobqueue j join bellhop.run r on r.id = j.run where j.id = any (ids));
+  if runs <> '{}' then
+    -- As many of them, in this order, as it takes to reach `most`: each comes with its other steps.
+    ids := array(select x.id
+                   from (select j.id, sum(greatest(1, (select count(*) from bellhop.run r join bellhop.dependency s on s.job = r.last where r.id = j.run)))
+                                        over (order by j.id rows between unbounded preceding and 1 preceding) as before
+                           from bellhop.jobqueue j where j.id = any (ids)) x
+                  where coalesce(x.before, 0) < most);
+    runs := array(select r.id from bellhop.jobqueue j join bellhop.run r on r.id = j.run where j.id = any (ids));
+    ids := bellhop.whole_runs(runs, states)
+           || array(select j.id from bellhop.jobqueue j where j.id = any (ids) and not exists (select from bellhop.run r where r.id = j.run));
+  end if;
   if whole then
     return query select a.job, a."row" from bellhop.as_archived(ids) a;
   else
@@ -50,7 +90,7 @@ begin
     runs := runs || array(select r.id from bellhop.run r
                            where r.state = 'skipped' and r.last is null and (prune_jobs.until is null or r.ended_at < prune_jobs.until)
                              and (prune_jobs.since is null or r.ended_at >= prune_jobs.since)
-                           order by r.ended_at limit most);
+                           order by r.ended_at limit 100000);
   end if;
   if runs <> '{}' then
     runs := array(select r.id from bellhop.run r

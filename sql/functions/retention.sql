@@ -172,15 +172,19 @@ declare
   n    integer := 0;
 begin
   for rule in select u.state, clock_timestamp() - u.age * interval '1 ms' as before from unnest(states, ages) u (state, age) where u.age is not null loop
+    -- As many runs, in this order, as it takes to reach `most` steps.
     ids := array(
-      select j.id
-        from bellhop.run r join bellhop.dependency d on d.job = r.last join bellhop.jobqueue j on j.id = d.needs
-       where r.state = rule.state and r.ended_at < rule.before and j.state in ('succeeded', 'failed', 'cancelled', 'quarantined')
-         -- all steps, or none: a run that lacks a step could succeed without it
-         and not exists (select from bellhop.dependency s join bellhop.dependency x on x.needs = s.needs join bellhop.jobqueue c on c.id = x.job
-                          where s.job = r.last and (not x.met or c.stepped) and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
-       order by r.ended_at, j.id limit most
-         for update of j skip locked);
+      select x.id
+        from (select c.id, c.ended_at, sum(c.steps) over (order by c.ended_at, c.id rows between unbounded preceding and 1 preceding) as before
+                from (select r.id, r.ended_at, (select count(*) from bellhop.dependency s where s.job = r.last) as steps
+                        from bellhop.run r
+                       where r.state = rule.state and r.ended_at < rule.before and exists (select from bellhop.dependency s where s.job = r.last)
+                         and not exists (select from bellhop.jobqueue g where g.id = r.gate and g.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+                         and not exists (select from bellhop.dependency s join bellhop.dependency x on x.needs = s.needs join bellhop.jobqueue c on c.id = x.job
+                                          where s.job = r.last and (not x.met or c.stepped) and c.state not in ('succeeded', 'failed', 'cancelled', 'quarantined'))
+                       order by r.ended_at, r.id limit most) c) x
+       where coalesce(x.before, 0) < most);
+    ids := bellhop.whole_runs(ids, array['succeeded', 'failed', 'cancelled', 'quarantined']);
     perform bellhop.archived(ids, archive, false);
     n := n + bellhop.jobs_forgotten(ids);
     ids := array(select r.id from bellhop.run r

@@ -35,16 +35,16 @@ as $$
 declare
   waiting bigint[] := array(select r.id from bellhop.run r where r.workflow = called and r.state = 'queued' and r.reason is not null order by r.id);
   gates   bigint[] := array(select r.gate from bellhop.run r where r.id = any (waiting));
-  newest  bigint;
+  newest  bigint[]; -- the last job of the newest run, and its gate if it is queued
 begin
   if waiting = '{}' then
     return;
   end if;
-  select r.last into newest from bellhop.run r
-   where r.workflow = called and r.state in ('queued', 'running') and r.id <> all (waiting) order by r.id desc limit 1;
-  if newest is not null then -- before rows are locked: adding a need to an existing job takes a turn first
+  select array_remove(array[r.last, case when r.state = 'queued' then r.gate end], null) into newest from bellhop.run r
+   where r.workflow = called and r.state in ('queued', 'running') and r.id <> all (waiting) order by r.state = 'queued' desc, r.id desc limit 1;
+  if newest <> '{}' then -- before rows are locked: adding a need to an existing job takes a turn first
     insert into bellhop.dependency (job, needs, wanted)
-    select j.id, newest, '{succeeded,failed,cancelled,quarantined}' from bellhop.jobqueue j where j.id = any (gates) and j.state = 'held'
+    select j.id, n, '{succeeded,failed,cancelled,quarantined}' from bellhop.jobqueue j cross join unnest(newest) n where j.id = any (gates) and j.state = 'held'
     on conflict do nothing;
   end if;
   perform from bellhop.jobqueue j where j.id = any (gates) order by j.id for no key update;

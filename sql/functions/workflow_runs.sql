@@ -73,6 +73,7 @@ as $$
 declare
   r     bigint;
   ahead bigint; -- the last job of the run before it
+  front bigint; -- the gate of that run, if it is queued: its steps may be cancelled before their turn
   door  bigint; -- its gate
   close bigint; -- its last
   all_ends constant text[] := '{succeeded,failed,cancelled,quarantined}';
@@ -94,9 +95,9 @@ begin
     return r;
   end if;
   -- A queued run with a reason waits until its workflow is active again (bellhop.runs_wait): a run by hand overtakes
-  -- it.
-  select x.last into ahead from bellhop.run x
-   where x.workflow = w.name and (x.state = 'running' or x.state = 'queued' and x.reason is null) order by x.id desc limit 1;
+  -- it. The end of the queue is its newest queued run, also if a run by hand began later.
+  select x.last, case when x.state = 'queued' then x.gate end into ahead, front from bellhop.run x
+   where x.workflow = w.name and (x.state = 'running' or x.state = 'queued' and x.reason is null) order by x.state = 'queued' desc, x.id desc limit 1;
   insert into bellhop.run (workflow, version, event, triggered_by, state, parameters, started_at)
   values (w.name, w.version, event, who, case when ahead is null then 'running' else 'queued' end, given,
           case when ahead is null then clock_timestamp() end)
@@ -152,7 +153,7 @@ begin
     select i.value::bigint, door, all_ends from jsonb_each_text(ids) i
      where door is not null and not exists (select from way y where y.step = i.key and ids ? y.needs)
     union all
-    select door, ahead, all_ends where door is not null
+    select door, a, all_ends from unnest(array[ahead, front]) a where door is not null and a is not null
     union all
     select close, i.value::bigint, all_ends from jsonb_each_text(ids) i
   )
@@ -358,7 +359,7 @@ begin
   if workflow_run.event is not null then
     v := bellhop.event_to_run(w.name, workflow_run.event);
   end if;
-  r := bellhop.make_run(w, v.event, v.slot, bellhop.actor(), coalesce(v.parameters, '{}') || workflow_run.parameters, null, workflow_run.steps);
+  r := bellhop.make_run(w, v.event, coalesce(v.slot, v.at), bellhop.actor(), coalesce(v.parameters, '{}') || workflow_run.parameters, null, workflow_run.steps);
   update bellhop.event e set run = r where e.workflow = w.name and e.event = v.event;
   perform bellhop.changed('run', 'workflow', w.name, 'run ' || r);
   return r;

@@ -1,8 +1,12 @@
 package store
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"bellhop/scheduler"
 	"bellhop/sql/view"
@@ -101,4 +105,74 @@ func TestPrune_KeepsChildrenOfAParentThatRests(t *testing.T) {
 	if got := keptOf(e.claim(demand(1))[0]); !strings.Contains(got, `"result": {"w": 2}`) {
 		t.Errorf("its next run has %s", got)
 	}
+}
+
+// Law: a transaction that deletes some of many jobs ends between two runs, however few it takes.
+func TestPrune_ABatchEndsBetweenRuns(t *testing.T) {
+	t.Parallel()
+	for name, delete := range map[string]string{
+		"prune":     "select coalesce(last, 0) from bellhop.prune('-1 s', '{succeeded}', %d, 2)",
+		"retention": "select case when bellhop.retain_runs('{succeeded}', '{0}', 2, null) > 0 then %d + 1 else 0 end",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := openEnv(t)
+			e.apply("w", "null", chain)
+			for run := 1; run <= 3; run++ {
+				e.exec("select bellhop.workflow_run('w')")
+				for _, step := range []string{"a", "b", "c"} {
+					e.byStep(scheduler.Succeeded, fmt.Sprintf("%d.%s", run, step))
+				}
+			}
+			e.insert("type, state, ended_at", "'cat', 'succeeded', now()") // of no run
+			past, calls := "0", 0
+			for past != "0" || calls == 0 {
+				var at int
+				if _, err := fmt.Sscan(past, &at); err != nil {
+					t.Fatal(err)
+				}
+				past = e.one(fmt.Sprintf(delete, at))
+				if got := e.one(`select coalesce(string_agg(run || ' has ' || n, ', '), '') from (select run, count(*) as n from bellhop.jobqueue
+					where step is not null group by run having count(*) <> 3) x`); got != "" {
+					t.Fatalf("after %d transactions run %s steps", calls+1, got)
+				}
+				if calls++; calls > 10 {
+					t.Fatal("it does not end")
+				}
+			}
+			if calls < 3 {
+				t.Errorf("it took %d transactions: this test shows nothing", calls)
+			}
+			e.runs("")
+		})
+	}
+}
+
+// A run of which another session holds one step stays, with all its steps.
+func TestPrune_ALockedStepKeepsItsRun(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", chain)
+	e.exec("select bellhop.workflow_run('w')")
+	for _, step := range []string{"1.a", "1.b", "1.c"} {
+		e.byStep(scheduler.Succeeded, step)
+	}
+	other, err := pgx.Connect(t.Context(), e.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close(context.Background()) }()
+	if _, err := other.Exec(t.Context(), "begin; select from bellhop.jobqueue where step = 'b' for update"); err != nil {
+		t.Fatal(err)
+	}
+	if got := e.one("select deleted from bellhop.prune('-1 s', '{succeeded}', 0, 100)"); got != "0" {
+		t.Errorf("%s jobs of the run were deleted", got)
+	}
+	if got := e.one("select bellhop.retain_runs('{succeeded}', '{0}', 100, null)"); got != "0" {
+		t.Errorf("retention deleted %s of it", got)
+	}
+	if _, err := other.Exec(t.Context(), "rollback"); err != nil {
+		t.Fatal(err)
+	}
+	e.prunes(3, "succeeded")
 }

@@ -608,3 +608,29 @@ func TestWorkflow_ManyStepsAndManyWorkflows(t *testing.T) {
 		t.Errorf("%s workflows have an owner", plan)
 	}
 }
+
+// Law: no two runs of a workflow run at once, also if the steps of one that is queued between them are cancelled, or a
+// run by hand has begun while the workflow was not active.
+func TestWorkflow_OneRunAtATimeWhateverIsCancelled(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.apply("w", "null", `[{"name":"a","type":"cat"}]`)
+	for range 4 {
+		e.exec("select bellhop.workflow_run('w')")
+	}
+	e.exec("select bellhop.cancel(job) from bellhop.run_step where run in (2, 3)")
+	e.exec("select bellhop.pass_dummies()")
+	e.runs("1 running, 2 failed, 3 failed, 4 queued")
+	e.byStep("succeeded", "1.a")
+	e.runs("1 succeeded, 2 failed, 3 failed, 4 running")
+
+	e.exec("select bellhop.workflow_run('w')") // 5 is queued
+	e.exec("select bellhop.workflow_change('w', 'deactivated')")
+	e.byStep("succeeded", "4.a")
+	e.exec("select bellhop.workflow_run('w')") // 6 overtakes it
+	e.exec("select bellhop.workflow_change('w', 'activated')")
+	e.exec("select bellhop.workflow_run('w')") // 7
+	e.byStep("succeeded", "6.a")
+	e.byStep("succeeded", "5.a")
+	e.byStep("succeeded", "7.a")
+}
