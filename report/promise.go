@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bellhop/scheduler"
 	"bellhop/scheduler/lock"
 	"bellhop/sql/view"
 )
@@ -124,11 +125,34 @@ func candidate(ctx context.Context, l view.Look, s view.Submission, now time.Tim
 		if err != nil {
 			return w, err
 		}
-		if ok && !job.State.Final() {
+		switch {
+		case !ok:
+		case !job.State.Final():
 			w.Needs = append(w.Needs, lock.ID(r.ID))
+		case w.gone == "":
+			w.gone = inVain(s, job)
 		}
 	}
 	return w, err
+}
+
+// inVain tells that a job would need one that has ended otherwise, and so never start; empty: it would start.
+func inVain(s view.Submission, needs view.JobRow) string {
+	want := s.Wanted
+	if len(want) == 0 {
+		want = []string{string(scheduler.Succeeded)}
+	}
+	other := func(state string) bool { return state != string(scheduler.Succeeded) }
+	skipped := needs.EndedAs != nil && *needs.EndedAs == scheduler.Skipped && !slices.ContainsFunc(want, other)
+	switch {
+	case s.OnFailure != nil && *s.OnFailure == "run":
+		return ""
+	case skipped:
+		return fmt.Sprintf("job %d, which it needs, was skipped", needs.ID)
+	case !slices.Contains(want, string(needs.State)):
+		return fmt.Sprintf("job %d, which it needs, is %s", needs.ID, needs.State)
+	}
+	return ""
 }
 
 // judge plays the cases, and says why not.

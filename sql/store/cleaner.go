@@ -38,7 +38,7 @@ func (d *Cleaner) Uncleaned(ctx context.Context, host string, most int) ([]Files
 func (d *Cleaner) Cleaned(ctx context.Context, list []Files) error {
 	jobs, troubles := make([]int64, len(list)), make([]string, len(list))
 	for i, one := range list {
-		jobs[i], troubles[i] = int64(one.Job), one.Trouble
+		jobs[i], troubles[i] = int64(one.Job), text(one.Trouble)
 	}
 	return d.conn.exec(ctx, "tell which files are deleted", cleanedSQL, jobs, troubles)
 }

@@ -123,14 +123,14 @@ func (k *Maintenance) Locate(ctx context.Context, me scheduler.InstanceID, names
 func (k *Maintenance) publish(ctx context.Context, me scheduler.InstanceID, all map[string]Located) error {
 	var names, hosts, errors []string
 	for name, l := range all {
-		text := ""
+		on := ""
 		for i, h := range l.Hosts {
 			if i > 0 {
-				text += " "
+				on += " "
 			}
-			text += string(h)
+			on += string(h)
 		}
-		names, hosts, errors = append(names, name), append(hosts, text), append(errors, l.Error)
+		names, hosts, errors = append(names, name), append(hosts, on), append(errors, text(l.Error))
 	}
 	return k.conn.exec(ctx, "publish where names are", locatedSQL, int64(me), names, hosts, errors)
 }

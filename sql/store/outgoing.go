@@ -147,7 +147,7 @@ func stepsOf(ctx context.Context, conn *pgx.Conn, n *notice.Notice) error {
 func (o *Outgoing) Mark(ctx context.Context, me scheduler.InstanceID, list []notice.Outcome) error {
 	ids, errs, over, delays, gone := []int64{}, []string{}, []bool{}, []int64{}, []bool{}
 	for _, m := range list {
-		ids, errs, over = append(ids, m.ID), append(errs, m.Error), append(over, m.Over)
+		ids, errs, over = append(ids, m.ID), append(errs, text(m.Error)), append(over, m.Over)
 		delays, gone = append(delays, m.Delay.Milliseconds()), append(gone, m.Gone)
 	}
 	return o.conn.exec(ctx, "write what became of messages", noticesMarkSQL, int64(me), ids, errs, over, delays, gone)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"bellhop/scheduler/notice"
 )
 
 // A rule that was deleted tells nobody of what ends later, nor of what has ended and is nobody's yet; what waits to be
@@ -45,4 +47,20 @@ func TestOutgoing_ADeletedRuleTellsNobody(t *testing.T) {
 	address(1, "1 boss@example.org waiting")
 	fails(3)
 	address(0, "1 boss@example.org waiting")
+}
+
+// What a receiver answered may be no text that PostgreSQL can hold: else no message would ever be marked again.
+func TestOutgoing_AnAnswerOfAnyBytesIsMarked(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	o := desk(e, func(url string) (*Outgoing, error) { return NewOutgoing(url, []string{"mail"}, time.Hour) })
+	e.exec(`insert into bellhop.notice (id, run, workflow, project, state, ended_at, channel, target, needs, until, status, instance)
+		overriding system value values (1, 1, 'w', '', 'failed', now(), 'mail', 'a', 'mail', now() + interval '1 h', 'waiting', $1)`, int64(e.me))
+	full := notice.Outcome{ID: 1, Error: "552 \xfcberf\xfcllt\x00", Over: true}
+	if err := o.Mark(t.Context(), e.me, []notice.Outcome{full}); err != nil {
+		t.Error(err)
+	}
+	if got := e.one("select error from bellhop.notice"); got != "552 \uFFFDberf\uFFFDllt\uFFFD" {
+		t.Errorf("it is marked %q", got)
+	}
 }

@@ -329,5 +329,5 @@ func (r *Registry) HostState(
 	ctx context.Context, me scheduler.InstanceID, host scheduler.HostName, state scheduler.HostState, words string,
 ) error {
 	return r.conn.exec(ctx, fmt.Sprintf("publish the state of host %s", host), hostStateSQL,
-		int64(me), string(host), string(state), words)
+		int64(me), string(host), string(state), text(words))
 }

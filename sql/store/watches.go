@@ -64,24 +64,29 @@ func (w *Watches) Happened(ctx context.Context, me scheduler.InstanceID, name st
 		if h.Event != "" {
 			events[i] = &list[i].Event
 		}
-		text, err := json.Marshal(h.Given)
+		object, err := json.Marshal(h.Given)
 		if err != nil {
 			return false, err
 		}
-		given[i] = string(text)
+		given[i] = string(object)
 	}
 	var place *string
 	if seen.Place != nil {
-		text, err := json.Marshal(seen.Place)
+		object, err := json.Marshal(seen.Place)
 		if err != nil {
 			return false, err
 		}
-		s := string(text)
+		s := string(object)
 		place = &s
+	}
+	remark := seen.Remark
+	if remark != nil {
+		s := text(*remark)
+		remark = &s
 	}
 	err = w.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var n *int
-		err := conn.QueryRow(ctx, watchesEventsSQL, int64(me), name, events, given, place, seen.Remark).Scan(&n)
+		err := conn.QueryRow(ctx, watchesEventsSQL, int64(me), name, events, given, place, remark).Scan(&n)
 		mine = n != nil
 		return err
 	})
@@ -98,7 +103,7 @@ func (w *Watches) Lag(ctx context.Context, me scheduler.InstanceID, name string,
 
 // Failing tells why a sensor sees nothing; empty: it does again.
 func (w *Watches) Failing(ctx context.Context, me scheduler.InstanceID, name, why string) error {
-	return w.tell(ctx, watchesFailingSQL, int64(me), name, sql.OrNull(why))
+	return w.tell(ctx, watchesFailingSQL, int64(me), name, sql.OrNull(text(why)))
 }
 
 func (w *Watches) tell(ctx context.Context, query string, args ...any) error {

@@ -21,6 +21,7 @@ const lookPromisedSQL = `select bellhop.promise((%s), $%d::timestamptz,
 var (
 	lookPromiseSQL = sql.Query("look_promise")
 	lookComingSQL  = sql.Query("look_coming")
+	lookLockedSQL  = sql.Query("look_locked")
 	lookBarSQL     = sql.Query("look_bar")
 )
 
@@ -78,6 +79,8 @@ const (
 	aheadBeside   = 100_000
 	aheadComing   = 20_000
 	aheadCalendar = 10_000
+	// aheadStarted is how many jobs with locks may start between the count and the look.
+	aheadStarted = 16
 )
 
 // firstCalendar is the id of the first job of a calendar: those that are submitted later have higher ones.
@@ -96,10 +99,19 @@ func (l Look) Ahead(ctx context.Context, until time.Time) (a Ahead, err error) {
 	if a.Sketches, err = l.Sketches(ctx); err != nil {
 		return a, err
 	}
+	locked, err := value[int](ctx, l.db, "count jobs that wait with locks", lookLockedSQL, aheadLocked+aheadStarted+1)
+	if err != nil {
+		return a, err
+	}
 	if a.Scene, err = l.scene(ctx, aheadLocked, aheadBeside, 0); err != nil {
 		return a, err
 	}
-	a.Full = len(a.Jobs) >= aheadBeside
+	for _, j := range a.Jobs {
+		if !j.Holds && !j.Beside {
+			locked--
+		}
+	}
+	a.Full = len(a.Jobs) >= aheadBeside || locked > aheadStarted
 	rows, err := collect[struct {
 		Job      int64
 		Type     string
