@@ -20,19 +20,23 @@ func TestUninstall_RemovesWhatItListed(t *testing.T) {
 		insert into public.image (id, path) values (1, 'a.png')`)
 	s.ok("attach", "image", "--type", "a", "--pool", "1")
 	s.id("a", "x")
-	has(t, s.ok("uninstall"), "jobs: 1, unfinished: 1", "bellhop_attached", "fossology", "on image", "mine",
+	has(t, s.ok("uninstall"), "jobs: 1, unfinished: 1", "bellhop_attached", "schema   fossology", "on image", "mine",
 		"bellhop_operator", "bellhop uninstall --drop")
 	s.ok("ls") // nothing was changed
 
 	s.sql(`insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
 		values ('here', 'h', 'm', 1, 'then', 'v', '10 s')`)
 	s.fails(cli.ExitState, "instances are live: here", "uninstall", "--drop")
-	s.sql("update bellhop.instance set state = 'gone'")
+	s.sql("update bellhop.instance set heartbeat_at = now() - interval '1 min'") // it died, and no other has noticed
 	// Databases of other tests need the roles.
 	has(t, s.ok("uninstall", "--drop"), "removed", "bellhop_operator", "kept: another database")
 	s.fails(cli.ExitSchema, "bellhop migrate", "ls")
 	s.fails(cli.ExitSchema, "there is no bellhop in database", "uninstall", "--drop")
 	s.sql("insert into public.image (id, path) values (2, 'b.png')") // no trigger is left
+	// A schema of another's is left alone, whatever its name.
+	s.sql("create schema fossology; create view fossology.report as select 1 as one")
+	s.fails(cli.ExitSchema, "there is no bellhop in database", "uninstall", "--drop")
+	s.sql("drop schema fossology cascade") // it was left
 	s.ok("migrate")
 	s.ok("ls")
 }

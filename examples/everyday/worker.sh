@@ -7,6 +7,6 @@ while :; do
 SQL
     read -r id fence args || exit 1 # nothing is ready
     if said=$(printf '%s\n' "$args" | "$@" 2>&1); then end="finish(:'id', :'fence', to_jsonb(:'said'::text))"; else end="fail(:'id', :'fence', :'said')"; fi
-    echo "select bellhop.$end" | psql "$DATABASE_URL" -XAtq -v id="$id" -v fence="$fence" -v said="$(printf %s "$said" | iconv -cf utf-8 -t utf-8)" >&2
+    echo "select bellhop.$end" | psql "$DATABASE_URL" -XAtq -v id="$id" -v fence="$fence" -v said="$(printf %s "$said" | tail -c 100000 | iconv -cf utf-8 -t utf-8)" >&2
   ) || sleep 1
 done

@@ -1,9 +1,11 @@
--- What of bellhop is in this database: its schemas (fossology only where it has our views), its roles on the server ($1),
--- and the triggers, views and foreign keys of other schemas that use its objects and go with it. Guard: it only reads. Index: the catalogues' own.
+-- What of bellhop is in this database: its schemas (fossology only where it is ours: it has our trigger's function, and
+-- no table), its roles on the server ($1), and the triggers, views and foreign keys of other schemas that use its objects and go with it. Guard: it only reads. Index: the catalogues' own.
 with ours as (
   select n.oid, n.nspname from pg_namespace n
    where n.nspname in ('bellhop', 'bellhop_attached')
-      or n.nspname = 'fossology' and not exists (select from pg_class c where c.relnamespace = n.oid and c.relkind <> 'v')
+      or n.nspname = 'fossology' and exists (select from pg_proc p where p.pronamespace = n.oid and p.proname = 'write_jobqueue')
+         and exists (select from pg_namespace b where b.nspname = 'bellhop')
+         and not exists (select from pg_class c where c.relnamespace = n.oid and c.relkind not in ('v', 'S'))
 )
 select 1 as rank, 'schema' as kind, o.nspname::text as name, '' as kept from ours o
 union all

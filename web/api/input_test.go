@@ -181,6 +181,10 @@ func TestInput_IdempotencyKey(t *testing.T) {
 	if !strings.Contains(text, "line 2: ") || value[int](s, "select count(*) from bellhop.jobqueue") != 1 {
 		t.Error(text)
 	}
+	text = s.must(422, "submitter", "POST", "/jobs/batch", "\n\n"+`{"type": "sh", "locks": ["bad"]}`, "Content-Type", "application/x-ndjson")
+	if !strings.Contains(text, "line 3: ") { // the server refuses it, which knows nothing of blank lines
+		t.Error(text)
+	}
 	text = s.must(422, "submitter", "POST", "/jobs/batch", `{"type": "sh", "priority": "high"}`,
 		"Content-Type", "application/x-ndjson")
 	if !strings.Contains(text, "line 1: priority cannot be a string") {

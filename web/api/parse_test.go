@@ -69,7 +69,7 @@ func FuzzBatch(f *testing.F) {
 	f.Add([]byte(`{"type":"sh","after":[1],"wanted":["x"],"traceparent":"00-0-0-01"}`))
 	f.Add([]byte(strings.Repeat("[", 200)))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		list, err := readBatch(text)
+		list, _, err := readBatch(text)
 		if err == nil && (len(list) == 0 || len(list) > batchMost) {
 			t.Errorf("%d jobs of %q", len(list), text)
 		}

@@ -53,7 +53,7 @@ func (a *API) submit() {
 		http.StatusConflict, http.StatusRequestEntityTooLarge)
 	op.DefaultStatus = http.StatusCreated
 	change(a, op, func(ctx context.Context, l view.Look, in *many) (*body[ids], error) {
-		list, err := readBatch(in.RawBody)
+		list, lines, err := readBatch(in.RawBody)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func (a *API) submit() {
 		var at *view.RefusedAt
 		if out.Body.IDs, err = l.SubmitAll(ctx, list); errors.As(err, &at) {
 			p := a.problem(ctx, err)
-			return nil, atLine(p, at.N+1)
+			return nil, atLine(p, lines[at.N])
 		}
 		return out, err
 	})
@@ -112,7 +112,7 @@ func submitOne(ctx context.Context, l view.Look, in *newJob) (*submitted, error)
 }
 
 // readBatch reads a job a line.
-func readBatch(text []byte) (list []view.Submission, err error) {
+func readBatch(text []byte) (list []view.Submission, lines []int, err error) {
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++
@@ -120,12 +120,12 @@ func readBatch(text []byte) (list []view.Submission, err error) {
 			continue
 		}
 		if len(list) == batchMost {
-			return nil, refused(http.StatusRequestEntityTooLarge, "too_many", "send the rest in another request",
+			return nil, nil, refused(http.StatusRequestEntityTooLarge, "too_many", "send the rest in another request",
 				"there are more than %d jobs", batchMost)
 		}
 		var job NewJob
 		if scheduler.TooNested(line) {
-			return nil, atLine(unfit(fmt.Sprintf("lists and objects more than %d levels deep", scheduler.NestedMost)), n)
+			return nil, nil, atLine(unfit(fmt.Sprintf("lists and objects more than %d levels deep", scheduler.NestedMost)), n)
 		}
 		d := json.NewDecoder(bytes.NewReader(line))
 		d.DisallowUnknownFields()
@@ -138,18 +138,18 @@ func readBatch(text []byte) (list []view.Submission, err error) {
 			err = fmt.Errorf("%s cannot be a %s", strings.TrimPrefix(wrong.Field, "Submission."), wrong.Value)
 		}
 		if err != nil {
-			return nil, atLine(unfit(err.Error()), n)
+			return nil, nil, atLine(unfit(err.Error()), n)
 		}
 		s, err := job.submission()
 		if err != nil {
-			return nil, atLine(err, n)
+			return nil, nil, atLine(err, n)
 		}
-		list = append(list, s)
+		list, lines = append(list, s), append(lines, n)
 	}
 	if len(list) == 0 {
-		return nil, unfit("there is no job in it: one a line")
+		return nil, nil, unfit("there is no job in it: one a line")
 	}
-	return list, nil
+	return list, lines, nil
 }
 
 // atLine says at which line of a batch a problem is.

@@ -219,7 +219,8 @@ func (s *server) look(ctx context.Context, args []string, lines bool) *mcp.CallT
 	}
 	text := cli.Printable(stdout.String())
 	if cut {
-		text += "\n… cut at 64 KiB: ask for less, by limit, states, types or since"
+		const hint = "\n… cut at 64 KiB: ask for less, by limit, states, types or since"
+		text = strings.ToValidUTF8(text[:min(len(text), answerMost-len(hint))], "") + hint
 	}
 	return answered(cmp.Or(text, "nothing: "+cmp.Or(stderr.String(), "no rows")))
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -82,7 +83,7 @@ func (out) Close() error { return nil }
 // answered is a tool's answer.
 func answered(text string) *mcp.CallToolResult {
 	if len(text) > answerMost {
-		text = text[:answerMost] + "\n… cut at 64 KiB: ask for less"
+		text = strings.ToValidUTF8(text[:answerMost], "") + "\n… cut at 64 KiB: ask for less"
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }

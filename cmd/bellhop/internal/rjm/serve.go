@@ -186,7 +186,11 @@ func only(ctx context.Context, a *cli.App, conf rjmConf, worker string, f func()
 	}
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
-		a.Note("another rjmd runs on this host, for this database: it has locked %s", path)
+		another := "rjmd"
+		if worker != another {
+			another = "worker " + worker
+		}
+		a.Note("another %s runs on this host, for this database: it has locked %s", another, path)
 		return nil
 	case err != nil:
 		return cli.Failed(cli.ExitSystem, "lock", "", "%s: %s", path, err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -81,7 +82,7 @@ func waitForStop(
 		finish := sig == syscall.SIGINT && !end.brisk || renewing
 		m.end(finish)
 		if finish {
-			log.Info("finishing running jobs, starting none (once more: stop now)", "signal", sig.String())
+			log.Info("finishing running jobs, starting none (once more: as SIGTERM)", "signal", sig.String())
 		} else {
 			log.Info("stopping", "signal", sig.String(), "grace", end.grace)
 			timer := time.AfterFunc(end.grace, cancel)
@@ -89,16 +90,23 @@ func waitForStop(
 		}
 		stopped := make(chan struct{})
 		defer close(stopped)
+		var ordered atomic.Bool // a stop, while jobs were being finished
 		go func() {
 			for {
 				select {
 				case <-stopped:
 					return
 				case again := <-signals:
-					if _, isRenew := again.(renew); !isRenew && !asks(i, again, stderr) && finish {
-						m.end(false)
-						cancel()
+					if _, isRenew := again.(renew); isRenew || asks(i, again, stderr) || !finish {
+						continue
 					}
+					if ordered.Swap(true) {
+						cancel()
+						continue
+					}
+					m.end(false)
+					log.Info("stopping (once more: now)", "signal", again.String(), "grace", end.grace)
+					time.AfterFunc(end.grace, cancel)
 				}
 			}
 		}()
@@ -106,7 +114,7 @@ func waitForStop(
 			return fmt.Errorf("stopping: %w", err)
 		}
 		log.Info("stopped")
-		if renewing && ctx.Err() == nil { // and no stop was ordered since
+		if renewing && !ordered.Load() {
 			return errRenew
 		}
 		return nil
