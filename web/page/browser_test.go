@@ -329,6 +329,41 @@ func TestBrowser_TimesInTheZoneOfTheBrowser(t *testing.T) {
 	b.quiet("zone")
 }
 
+// The colours are the system's until others are chosen, and then those, on every page.
+func TestBrowser_ColoursAsChosen(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	b.scheme("light", 1280)
+	b.run(chromedp.Navigate(b.link))
+	b.until(`location.pathname === '/' && !!document.getElementById('main')`)
+	ground := func() string { return b.eval(`getComputedStyle(document.documentElement).backgroundColor`) }
+	light := ground()
+	for _, chosen := range []string{"light", "dark", "system"} {
+		b.run(chromedp.Click("#theme"))
+		b.until(`document.getElementById('theme').innerText === 'colours: ` + chosen + `'`)
+		b.run(chromedp.Navigate(b.base + "/types"))
+		b.until(`location.pathname === '/types' && document.getElementById('theme').innerText === 'colours: ` + chosen + `'`)
+		if dark := ground() != light; dark != (chosen == "dark") {
+			t.Errorf("with %s, the page is %s", chosen, ground())
+		}
+	}
+	b.quiet("colours")
+}
+
+// A button copies the arguments of a job as they stand there.
+func TestBrowser_CopiesArguments(t *testing.T) {
+	t.Parallel()
+	b := openBrowser(t)
+	b.exec(`insert into bellhop.jobqueue (type, args, state, held) values ('mail', '{"to":"ann"}', 'held', true)`)
+	b.run(chromedp.Navigate(b.link))
+	b.until(`location.pathname === '/' && !!document.getElementById('main')`)
+	b.run(chromedp.Navigate(b.base+"/jobs/1"), chromedp.WaitReady("#h-args button.copy"))
+	b.eval(`navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }; ''`)
+	b.run(chromedp.Click("#h-args button.copy"))
+	b.until(`JSON.parse(window.copied).to === 'ann' && !!document.querySelector('#h-args .copied')`)
+	b.quiet("copy")
+}
+
 // On any page / leads to the field that finds a job, a type or a workflow.
 func TestBrowser_SearchFromAnywhere(t *testing.T) {
 	t.Parallel()

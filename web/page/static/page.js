@@ -79,6 +79,22 @@
   zone.addEventListener('click', () => { localStorage.zone = local ? 'utc' : 'local'; location.reload(); });
   tell(document);
 
+  // The colours are the system's, or those that were chosen here.
+  const theme = $('theme'), themes = ['system', 'light', 'dark'];
+  let painted = 0;
+  function paint(name) {
+    painted = Math.max(0, themes.indexOf(name));
+    theme.textContent = 'colours: ' + themes[painted];
+    if (painted) document.documentElement.dataset.theme = name;
+    else delete document.documentElement.dataset.theme;
+  }
+  try { paint(localStorage.theme); } catch { theme.disabled = true; } // no storage: no choice
+  theme.parentElement.hidden = false;
+  theme.addEventListener('click', () => {
+    localStorage.theme = themes[(painted + 1) % themes.length];
+    paint(localStorage.theme);
+  });
+
   function fresh() { seen = Date.now(); wait = 1000; dot('on', 'live'); $('away').hidden = true; }
   function open() {
     if (stream || document.hidden || !document.body.dataset.live) return;
@@ -118,15 +134,16 @@
     box.scrollTop += a.top - b.top - (b.height - a.height) / 2;
   }
 
-  // A click on a command copies it.
+  // A click on a command copies it; a button copies the text of its section.
   if (navigator.clipboard) {
     document.body.classList.add('copies');
     main.addEventListener('click', (e) => {
-      const code = e.target.closest('code');
-      if (!code || !getSelection().isCollapsed || e.target.closest('a, button, summary')) return;
-      navigator.clipboard.writeText(code.textContent.trim()).then(() => {
-        code.classList.add('copied');
-        setTimeout(() => code.classList.remove('copied'), 1200);
+      const copy = e.target.closest('button.copy'), from = copy || e.target.closest('code');
+      if (!from || !copy && (!getSelection().isCollapsed || e.target.closest('a, button, summary'))) return;
+      const text = copy ? [...copy.closest('section').querySelectorAll('pre')].map((p) => p.textContent).join('\n') : from.textContent.trim();
+      navigator.clipboard.writeText(text).then(() => {
+        from.classList.add('copied');
+        setTimeout(() => from.classList.remove('copied'), 1200);
       }, () => {});
     });
   }
