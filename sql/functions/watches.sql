@@ -54,7 +54,7 @@ begin
   end if;
   k := bellhop.sensor_kind(d);
   insert into bellhop.event (workflow, event, parameters)
-  select called, coalesce(e.event, k || '=' || nextval('bellhop.event_number')), bellhop.sensor_parameters(d, e.given)
+  select called, coalesce(e.event, k || ':' || nextval('bellhop.event_number')), bellhop.sensor_parameters(d, e.given)
     from unnest(events, sensor_events.given) with ordinality e (event, given, n) order by e.n
   on conflict do nothing;
   get diagnostics n = row_count;
@@ -119,7 +119,7 @@ begin
   elsif workflow_http.event = '' or length(workflow_http.event) > 190 then
     raise invalid_parameter_value using message = 'the name of an event has 1 to 190 letters', hint = 'Leave it out where requests are not repeated.';
   end if;
-  return bellhop.happened(workflow_http.name, 'http=' || coalesce(workflow_http.event, nextval('bellhop.event_number')::text),
+  return bellhop.happened(workflow_http.name, 'http' || coalesce('=' || workflow_http.event, ':' || nextval('bellhop.event_number')),
                                 bellhop.sensor_parameters(d, workflow_http.payload));
 end
 $$;

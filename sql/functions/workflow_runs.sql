@@ -400,8 +400,8 @@ begin
   what := case
     when event ~ e'^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ$' then 'slots'
     when event ~ e'^run=\\d+(/\\d+)?$' then 'ends of runs'
-    when event ~ '^http=' then 'requests (bellhop.workflow_http)'
-    when event ~ e'^(notify|file|kafka)=\\d+$' then 'events without a name of their own'
+    when event ~ '^http[=:]' then 'requests (bellhop.workflow_http)'
+    when event ~ e'^(notify|file|kafka)[:=]\\d+$' then 'events without a name of their own'
     when sensor ? 'table' and starts_with(event, (sensor ->> 'table') || '=') then 'rows of its table'
     when sensor ? 'file' and starts_with(event, '/') then 'files'
     when sensor ? 'kafka' and starts_with(event, (sensor ->> 'topic') || '/') then 'records of its topic'

@@ -34,7 +34,8 @@ func TestReplace_ARunFromBeforeACrashIsNotTakenAgain(t *testing.T) {
 	e.exec("insert into bellhop.era_now (floor, began_at) values ($1, clock_timestamp()) on conflict do nothing", int64(j.Claim.Fence)+1000)
 	e.exec("update bellhop.era_now set floor = $1", int64(j.Claim.Fence)+1000)
 	e.exec("select bellhop.submit('cat', 'new', key => 'k', replace => true)")
-	n, err := e.claimer.Reassert(t.Context(), e.me, []scheduler.Hold{{Claim: j.Claim, Attempt: j.Attempt, Host: "local", CreatedAt: j.Submitted()}})
+	hold := scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local", CreatedAt: j.Submitted()}
+	n, err := e.claimer.Reassert(t.Context(), e.me, []scheduler.Hold{hold})
 	if err != nil || n != 0 {
 		t.Errorf("%d runs with the old content go on: %v", n, err)
 	}
@@ -50,7 +51,8 @@ func TestKilljob_StaysSoWhenWhatItNeedsEnds(t *testing.T) {
 		e.exec("select bellhop.killjob(2)")
 		before := e.one("select concat_ws(' ', state, ended_at, error) from bellhop.jobqueue where id = 2")
 		j := e.claim(demand(1))[0]
-		e.mustWrite(settle(j, scheduler.Result{Child: "cat.1", Error: "no luck", ExitCode: 3, Ended: time.Now()}, scheduler.Verdict{State: ends, Counts: true}))
+		result := scheduler.Result{Child: "cat.1", Error: "no luck", ExitCode: 3, Ended: time.Now()}
+		e.mustWrite(settle(j, result, scheduler.Verdict{State: ends, Counts: true}))
 		if after := e.one("select concat_ws(' ', state, ended_at, error) from bellhop.jobqueue where id = 2"); after != before {
 			t.Errorf("the other %s: %q became %q", ends, before, after)
 		}

@@ -203,7 +203,7 @@ func TestWatches(t *testing.T) {
 	if n, _ := turn(e, s); n != 3 {
 		t.Errorf("%d fired", n)
 	}
-	e.args("/srv/in/1.csv /srv/in/1.csv, file=1 none, file=2 none")
+	e.args("/srv/in/1.csv /srv/in/1.csv, file:1 none, file:2 none")
 	lag := func(by scheduler.InstanceID, n int64, want string) {
 		t.Helper()
 		if err := w.Lag(ctx, by, "top", n); err != nil {
@@ -248,4 +248,18 @@ func TestWatches(t *testing.T) {
 	}
 	turn(e, s)
 	e.owners("1") // files are seen by nobody now
+}
+
+// Law: an event without a name of its own is new each time, whatever names others have.
+func TestEvents_WithoutANameAreNew(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	e.exec(`select bellhop.workflow_apply('{"workflow": "hook", "sensor": {"http": true}, "steps": [{"name": "a", "type": "cat"}]}')`)
+	next := e.one("select nextval('bellhop.event_number') + 1")
+	if got := e.one("select bellhop.workflow_http('hook', $1)", next); got != "true" {
+		t.Fatalf("a named event is new: %s", got)
+	}
+	if got := e.one("select bellhop.workflow_http('hook')"); got != "true" {
+		t.Errorf("one without a name is new: %s", got)
+	}
 }

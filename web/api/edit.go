@@ -120,12 +120,18 @@ func (a *API) patch() {
 			return nil, err
 		}
 		var out tagged
-		err = a.Visitors.AsOfNow(ctx, web.CallerOf(ctx).Role, func(l view.Look) (err error) {
-			out, err = in.apply(ctx, l, e)
-			return err
-		})
 		var said *pgconn.PgError
-		if errors.As(err, &said) && said.Code == "40001" {
+		changed := true // the job, while it was being edited: nothing for a caller that has not said which state it read
+		for try := 0; changed && try < 5; try++ {
+			err = a.Visitors.AsOfNow(ctx, web.CallerOf(ctx).Role, func(l view.Look) (err error) {
+				out, err = in.apply(ctx, l, e)
+				return err
+			})
+			if changed = errors.As(err, &said) && said.Code == "40001"; in.IfMatch != "" {
+				break
+			}
+		}
+		if changed {
 			err = in.stale()
 		}
 		if err != nil {
