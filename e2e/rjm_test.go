@@ -271,7 +271,7 @@ rjmsetup -p n billing.3 </dev/null; rjmgo billing.3; rjmsetup -p ab billing.0 </
 		t.Errorf("in the order of priorities: %s", got)
 	}
 	second := s.run("rjmproc", "-i", "1")
-	if code := second.exit(); code != 0 || !strings.Contains(second.said(), "another rjmd runs") {
+	if code := second.exit(); code != 0 || !strings.Contains(second.said(), "another worker 1 runs") {
 		t.Errorf("a second one of that name: %d, %s", code, second.said())
 	}
 	again := s.run("rjmd")

@@ -187,7 +187,7 @@ func only(ctx context.Context, a *cli.App, conf rjmConf, worker string, f func()
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		another := "rjmd"
-		if worker != another {
+		if worker != "" {
 			another = "worker " + worker
 		}
 		a.Note("another %s runs on this host, for this database: it has locked %s", another, path)
