@@ -38,6 +38,12 @@ const (
 	horizonFresh = 100 * time.Millisecond
 	// Each transaction under way is looked for.
 	horizonInProgress = 64
+	// What a claim may take for each job that it brings.
+	horizonEach = 50 * time.Microsecond
+	// A horizon, or a tail, is good for so many times as long as the claim of everything took from which it is, if that
+	// is longer: else a queue with millions of dead entries would do little but walk past them. The safety scan looks at
+	// everything all the same.
+	walkShare = 100
 )
 
 // horizons are those of all types.
@@ -45,15 +51,18 @@ type horizons struct {
 	when time.Duration // horizonWhen, from when on claims of everything are slow; the tests want horizons always
 	till time.Duration // and till when claims above a horizon are not
 	life time.Duration // horizonLife
+	long time.Duration // walkShare
 	of   map[scheduler.TypeName]*horizon
-	slow map[scheduler.TypeName]bool // the last claim of everything was
-	trip time.Duration               // what the last snapshot took to come
-	went time.Time                   // and when that was
+	slow map[scheduler.TypeName]bool          // the last claim of everything was
+	walk map[scheduler.TypeName]time.Duration // and took so long
+	trip time.Duration                        // what the last snapshot took to come
+	went time.Time                            // and when that was
 }
 
 // forget: what is behind a lost connection is not known.
 func (f *horizons) forget() {
 	f.of, f.slow = map[scheduler.TypeName]*horizon{}, map[scheduler.TypeName]bool{}
+	f.walk = map[scheduler.TypeName]time.Duration{}
 }
 
 // eligible reports whether a claim may be made above a horizon at all.
@@ -75,7 +84,7 @@ func (f *horizons) start(d scheduler.Demand, now time.Time) *horizon {
 	var oldest *horizon
 	for _, t := range d.Types {
 		one := f.of[t.Type]
-		if one == nil || one.readmitted != d.Readmitted || now.Sub(one.whole) > f.life {
+		if one == nil || one.readmitted != d.Readmitted || now.Sub(one.whole) > max(f.life, f.long*f.walk[t.Type]) {
 			return nil
 		}
 		if oldest == nil || one.taken.Before(oldest.taken) {
@@ -122,15 +131,20 @@ func (f *horizons) observe(
 		if above == nil && n <= horizonFew {
 			f.slow[t.Type] = f.when == 0 || took >= max(f.when, long)
 		}
+		if above == nil {
+			f.walk[t.Type] = took
+		}
 		all := got[t.Type] < t.Limit && n < d.Total // and there was no more
 		switch {
 		case all && taken:
 			f.of[t.Type] = &next
-		case above != nil && (n > horizonFew || took >= max(f.till, long)):
+		case above != nil && (n > horizonFew && !f.slow[t.Type] || took >= max(f.till+time.Duration(n)*horizonEach, long)):
 			delete(f.of, t.Type) // much has come: that is for the index of priorities
 		}
 	}
 }
+
+func (h *horizon) snapshot() *Snapshot { return &Snapshot{h.xmax, h.inProgress, h.whole} }
 
 // snapshotHorizon reads xmin:xmax:xip,xip.
 func snapshotHorizon(text string) (f horizon, ok bool) {

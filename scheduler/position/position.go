@@ -19,7 +19,7 @@ type Position struct {
 
 // New knows nothing: the first claim looks at everything.
 func New() *Position {
-	p := &Position{horizons: horizons{when: horizonWhen, till: horizonWhen, life: horizonLife}}
+	p := &Position{horizons: horizons{when: horizonWhen, till: horizonWhen, life: horizonLife, long: walkShare}}
 	p.Forget()
 	return p
 }
@@ -33,15 +33,17 @@ func (p *Position) Forget() {
 // Eager has claims begin above a snapshot whenever there is one, for life: for
 // tests of that.
 func (p *Position) Eager(life time.Duration) {
-	p.horizons.when, p.horizons.till, p.horizons.life = 0, time.Hour, life
+	p.horizons.when, p.horizons.till, p.horizons.life, p.horizons.long = 0, time.Hour, life, 0
 }
 
 // From is where a claim begins.
 type From struct {
 	Behind   Key       // what lies at or before it in the order of claims is not looked at
 	Above    *Snapshot // what it shows is not looked at either; nil: everything is
+	Upto     Key       // nor what lies behind this, where Above is there
 	Snapshot bool      // one is to be taken before this claim
 	tail     bool      // Behind is where the last claim ended
+	before   bool      // Upto is
 	blind    bool      // nothing is learned of it
 }
 
@@ -66,10 +68,13 @@ func (p *Position) From(d scheduler.Demand, now time.Time) From {
 	if at, ok := p.tail.start(d, now); ok {
 		return From{Behind: at, tail: true}
 	}
+	if seen := p.tail.before(d, now); seen != nil {
+		return From{Behind: Beginning, Above: seen.snapshot(), Upto: p.tail.at, Snapshot: true, before: true}
+	}
 	above := p.horizons.start(d, now)
 	f := From{Behind: Beginning, Snapshot: p.horizons.needsSnapshot(d, above, now)}
 	if above != nil {
-		f.Above = &Snapshot{above.xmax, above.inProgress, above.whole}
+		f.Above, f.Upto = above.snapshot(), End
 	}
 	return f
 }
@@ -83,19 +88,34 @@ func (p *Position) Next(
 	switch {
 	case f.blind:
 		return d, false
+	case f.before:
+		p.tail.looked(d, len(jobs) < d.Total, snapshot, ended)
+		return without(d, len(jobs))
 	case f.tail:
-		p.tail.observe(d, jobs, false, began) // short: it is void from now on
-		rest = d
-		rest.Types = []scheduler.TypeDemand{d.Types[0]}
-		rest.Types[0].Limit -= len(jobs)
-		rest.Total -= len(jobs)
-		return rest, rest.Total > 0
+		if under := p.tail.observe(d, brought{jobs: jobs, slow: p.slow(d)}, began); under != nil { // short: it is void
+			p.horizons.of[d.Types[0].Type] = under
+		}
+		return without(d, len(jobs))
 	}
 	got := map[scheduler.TypeName]int{}
 	for i := range jobs {
 		got[jobs[i].Type]++
 	}
 	p.horizons.observe(d, f.Above, snapshot, got, ended.Sub(began), ended)
-	p.tail.observe(d, jobs, f.Above == nil, began)
+	p.tail.observe(d, brought{jobs, f.Above == nil, p.slow(d), ended.Sub(began), snapshot}, began)
 	return d, false
+}
+
+// without is the rest of a demand for one type; more: something is.
+func without(d scheduler.Demand, n int) (rest scheduler.Demand, more bool) {
+	rest = d
+	rest.Types = []scheduler.TypeDemand{d.Types[0]}
+	rest.Types[0].Limit -= n
+	rest.Total -= n
+	return rest, rest.Total > 0
+}
+
+// slow reports whether claims of everything of its one type walk past dead entries.
+func (p *Position) slow(d scheduler.Demand) bool {
+	return len(d.Types) == 1 && p.horizons.slow[d.Types[0].Type]
 }

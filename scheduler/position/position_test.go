@@ -127,6 +127,7 @@ func TestPosition_ASlowMachineIsNotALongWalk(t *testing.T) {
 	t.Parallel()
 	p, d, now := New(), catDemand(4), positionStart
 	claim := func(trip, took time.Duration) (snapshot bool) {
+		d.Ring++ // a tail would not do
 		f, s := p.From(d, now), Taken{}
 		if f.Snapshot {
 			s = Taken{Text: "10:12:11", Took: trip}
@@ -148,7 +149,7 @@ func TestPosition_ASlowMachineIsNotALongWalk(t *testing.T) {
 	if claim(busy/2, long); !claim(busy/2, long) {
 		t.Error("none before a claim that takes as long as many")
 	}
-	now = now.Add(tripLife)
+	now = now.Add(max(tripLife, walkShare*long) + 1) // what the long walk found is void
 	if claim(quick, quick); claim(quick, quick) {
 		t.Error("one where claims are quick")
 	}
@@ -157,5 +158,94 @@ func TestPosition_ASlowMachineIsNotALongWalk(t *testing.T) {
 		if !claim(quick, busy) {
 			t.Error("none where only claims are slow")
 		}
+	}
+}
+
+// Where a claim of everything walks past many dead entries, small claims of a backlog begin where the last one ended,
+// too, and for a time that keeps such walks rare. A ring, which the safety scan is, ends that.
+func TestPosition_SmallClaimsOfABacklogDoNotWalkAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		walk, later time.Duration
+		tail        bool
+	}{
+		{horizonWhen - 1, 0, false}, {horizonWhen, 0, true}, {horizonWhen, tailLife, true}, {horizonWhen, tailLife + 1, false},
+		{tailLife, walkShare * tailLife, true}, {tailLife, walkShare*tailLife + 1, false},
+	} {
+		p, d := New(), catDemand(1)
+		p.Next(d, p.From(d, positionStart), Taken{}, cats(1, 1), positionStart, positionStart.Add(c.walk))
+		at := positionStart.Add(c.later)
+		if f := p.From(d, at); f.tail != c.tail || c.tail && f.Behind != (Key{ID: 1}) {
+			t.Errorf("after a walk of %s, %s later it begins at %+v", c.walk, c.later, f)
+		}
+		d.Ring++
+		if f := p.From(d, at); f.Behind != Beginning {
+			t.Errorf("after a ring it begins at %+v", f)
+		}
+	}
+}
+
+// A burst that claims above a snapshot bring in little time is no reason to walk past dead entries instead.
+func TestPosition_ABurstKeepsTheSnapshotWhileItIsQuick(t *testing.T) {
+	t.Parallel()
+	for took, above := range map[time.Duration]bool{2 * time.Millisecond: true, 20 * time.Millisecond: false} {
+		p, d, now := New(), catDemand(64), positionStart
+		const walk = 100 * time.Millisecond
+		p.Next(d, p.From(d, now), Taken{}, nil, now, now.Add(walk))
+		f := p.From(d, now)
+		if !f.Snapshot {
+			t.Fatal("no snapshot after a long walk")
+		}
+		p.Next(d, f, Taken{Text: "10:12:11", Took: time.Microsecond}, nil, now, now.Add(walk))
+		f = p.From(d, now)
+		p.Next(d, f, Taken{}, cats(1, 64), now, now.Add(took))
+		if f := p.From(d, now); (f.Above != nil) != above {
+			t.Errorf("after 64 jobs in %s it begins at %+v", took, f)
+		}
+	}
+}
+
+// Where a claim of everything walks past many dead entries, a ring makes no other of these. What came before the tail
+// is looked for among the rows that a snapshot did not show. A short claim behind the tail shows that nothing is left.
+func TestPosition_ARingIsAnsweredWithoutAWalk(t *testing.T) {
+	t.Parallel()
+	const walk = 100 * time.Millisecond
+	p, d, now := New(), catDemand(2), positionStart
+	p.Next(d, p.From(d, now), Taken{}, cats(1, 2), now, now.Add(walk)) // from now on, snapshots are taken
+	d.Ring++
+	f := p.From(d, now)
+	if !f.Snapshot || f.Above != nil {
+		t.Fatalf("it begins at %+v", f)
+	}
+	p.Next(d, f, Taken{Text: "10:12:11"}, cats(3, 2), now, now.Add(walk))
+	if f := p.From(d, now); f.Behind != (Key{ID: 4}) || f.Above != nil {
+		t.Errorf("nothing rang: it begins at %+v", f)
+	}
+	d.Ring++
+	f = p.From(d, now)
+	if f.Above == nil || f.Above.Xmax != "12" || f.Upto != (Key{ID: 4}) || !f.Snapshot {
+		t.Fatalf("after a ring it begins at %+v", f)
+	}
+	if _, more := p.Next(d, f, Taken{Text: "20:22:21"}, cats(1, 2), now, now); more {
+		t.Error("as many came as were asked for, and there is more to do")
+	}
+	if f := p.From(d, now); f.Above == nil || f.Above.Xmax != "12" {
+		t.Errorf("there may be more before the tail: it begins at %+v", f)
+	}
+	rest, more := p.Next(d, p.From(d, now), Taken{Text: "30:32:31"}, cats(1, 1), now, now)
+	if !more || rest.Total != 1 {
+		t.Fatalf("more %v: %+v", more, rest)
+	}
+	f = p.From(rest, now)
+	if f.Behind != (Key{ID: 4}) || f.Above != nil {
+		t.Fatalf("the rest begins at %+v", f)
+	}
+	p.Next(rest, f, Taken{}, nil, now, now)
+	if f := p.From(rest, now); f.Above == nil || f.Above.Xmax != "32" || f.Upto != End {
+		t.Errorf("nothing was left under the last snapshot: it begins at %+v", f)
+	}
+	d.Readmitted++
+	if f := p.From(d, now); f.Above != nil || f.Behind != Beginning {
+		t.Errorf("something is ready again: it begins at %+v", f)
 	}
 }

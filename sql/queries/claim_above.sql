@@ -2,7 +2,7 @@
 -- were under way. It is for times when old index entries cannot be cleaned away: claim.sql would walk all of them for
 -- every job.
 -- $1 instance, $2 host, $3 types, $4 how many of each type at the most, $5 how many in all, $6 the snapshot's xmax,
--- $7 its transactions under way, $8 the era's floor.
+-- $7 its transactions under way, $8 the era's floor, $9 and $10 the priority and id up to which it looks.
 -- Guard: as in claim.sql. Rows that became ready again are not found here, whatever transaction inserted them: see
 -- scheduler/position/horizon.go.
 -- Index: jobqueue_floor (txid, type), for each type one range above the snapshot and one for each transaction; the primary key.
@@ -23,6 +23,7 @@ with picked as materialized (
                     or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                   and (r.run_at is null or r.run_at <= clock_timestamp())
                   and (r.not_after is null or r.not_after > clock_timestamp())
+                  and (r.priority, r.id) <= ($9::smallint, $10::bigint)
                 order by r.priority, r.id
                 limit d.most
                   for update skip locked) later
@@ -38,6 +39,7 @@ with picked as materialized (
                     or not exists (select from bellhop.dependency d where d.job = r.id and not d.counted))
                   and (r.run_at is null or r.run_at <= clock_timestamp())
                   and (r.not_after is null or r.not_after > clock_timestamp())
+                  and (r.priority, r.id) <= ($9::smallint, $10::bigint)
                 order by r.priority, r.id
                 limit d.most
                   for update skip locked) here) x

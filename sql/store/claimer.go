@@ -176,7 +176,8 @@ func claimStatement(
 	}
 	types, most, worst := columns(d.Types)
 	if s := from.Above; s != nil {
-		return claimAboveSQL, []any{int64(me), string(d.Host), types, most, d.Total, s.Xmax, s.InProgress, int64(floor)}
+		return claimAboveSQL, []any{int64(me), string(d.Host), types, most, d.Total, s.Xmax, s.InProgress, int64(floor),
+			from.Upto.Priority, int64(from.Upto.ID)}
 	}
 	args = []any{int64(me), string(d.Host), types, most, d.Localities, worst, d.MSQ, d.Total, d.Assigned}
 	placed, turns := make([]bool, len(d.Types)), make([]int32, len(d.Types))

@@ -223,7 +223,7 @@ func TestHorizon_WalksPastNothing(t *testing.T) {
 	conn := e.claimer.conn.conn
 	me := fmt.Sprint(int64(e.me))
 	_, all := planned(t, conn, claimSQL, me, "'local'", "'cat'", "10", "19", "true", "-32768", "0", "7")
-	plan, above := planned(t, conn, claimAboveSQL, me, "'local'", "array['cat']", "array[10]", "10", "'"+xmax+"'", "array['"+xmax+"']", "7")
+	plan, above := planned(t, conn, claimAboveSQL, me, "'local'", "array['cat']", "array[10]", "10", "'"+xmax+"'", "array['"+xmax+"']", "7", "32767", "9223372036854775807")
 	if all < 200 || above > 60 {
 		t.Errorf("a claim of everything read %d pages, one above a floor %d:\n%s", all, above, plan)
 	}

@@ -179,7 +179,7 @@ func TestPlans_HotStatementsKeepToTheirIndexes(t *testing.T) {
 		{claimer, "claim, behind a mark", claimSQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "'cat'", "10", "19", "true", "0", "100", "7"}},
 		{claimer, "claim_many", claimManySQL, []string{"jobqueue_ready"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "array['local']", "array[19]", "true", "10", "true", "array['bird']", "array[false]", "7", "array[0]"}},
 		{claimer, "claim_many, of a place", claimManySQL, []string{"jobqueue_pinned"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "array['local', 'disk:7']", "array[19]", "true", "10", "true", "array['bird']", "array[false]", "7", "array[0]"}},
-		{claimer, "claim_above", claimAboveSQL, []string{"jobqueue_floor"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "10", "pg_snapshot_xmax(pg_current_snapshot())::text", "array['90', '95']", "7"}},
+		{claimer, "claim_above", claimAboveSQL, []string{"jobqueue_floor"}, 600, []string{me, "'local'", "array['cat']", "array[10]", "10", "pg_snapshot_xmax(pg_current_snapshot())::text", "array['90', '95']", "7", "32767", "9223372036854775807"}},
 		{claimer, "claim_only", claimOnlySQL, []string{"jobqueue_ready"}, 900, []string{me, "'local'", "array['cat', 'rjm']", "array[10, 10]", "array['local']", "array[19, 19]", "true", "10", "true", "'a'", "null", "array[-20]", "array[false, false]", "7", "array[0, 0]"}},
 		{claimer, "backlog", backlogSQL, []string{"jobqueue_ready", "jobqueue_pinned"}, 60, []string{"array['cat', 'bird']", "array['local', 'disk:7']", "10"}},
 		{recorder, "settle_succeeded", succeededSQL, byID, 500, []string{me, tenIDs, tenFences, list(10, "'c'", "text"), list(10, "0", "int"), list(10, "0", "int")}},
