@@ -104,6 +104,21 @@ esac`}
 			t.Errorf("%s: exit code %d, %s", op, code, out)
 		}
 	}
+	// A Job that is gone keeps no other alive; what cannot be asked has killed nothing.
+	gone := map[string]string{"kubectl": `case "$*" in
+*bellhop-1-1*) echo 'Error from server (NotFound): jobs.batch "bellhop-1-1" not found' >&2; exit 1 ;;
+*) echo "$*" >> called ;;
+esac`}
+	if _, code, called = preset(t, "kubernetes", "kill", options, "bellhop-1-1\nbellhop-2-1\n", gone); code != 0 ||
+		!strings.Contains(called, "patch job bellhop-2-1") {
+		t.Errorf("kill beside one that is gone: exit code %d, called %s", code, called)
+	}
+	missing := map[string]string{"kubectl": "echo 'sh: kubectl: not found' >&2; exit 127"}
+	for says, kubectl := range map[string]map[string]string{"server is down": down, "program is missing": missing} {
+		if _, code, _ = preset(t, "kubernetes", "kill", options, "bellhop-1-1\n", kubectl); code != 1 {
+			t.Errorf("kill where the %s: exit code %d", says, code)
+		}
+	}
 	if _, code, _ = preset(t, "kubernetes", "submit", "--nope", "", kubectl, "bellhop-1-1", "x"); code != 65 {
 		t.Errorf("an option that is none: exit code %d", code)
 	}

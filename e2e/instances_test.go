@@ -307,6 +307,33 @@ func TestInstances_SecondSIGINTStops(t *testing.T) {
 	}
 }
 
+// A stop that is ordered while running jobs are being finished gives them their grace; one more ends them at once.
+func TestInstances_StoppedWhileItFinishes(t *testing.T) {
+	t.Parallel()
+	for again, want := range map[bool]string{false: "succeeded 1, succeeded 1", true: "ready 0, ready 0"} {
+		e, j := setup(t), newJournal(t)
+		i := e.serve("instance: {heartbeat: 200ms, lag: 1m, grace: 10m}\n" + calm(2) + agents(j.agent("work", "exec")))
+		e.insertMany(2, "hold")
+		j.waitRunning(e, i, 2)
+		i.signal(syscall.SIGINT)
+		i.waitSaid("finishing running jobs")
+		i.signal(syscall.SIGTERM)
+		i.waitSaid("once more: now")
+		if again {
+			i.signal(syscall.SIGTERM)
+		} else {
+			j.letGo()
+		}
+		if code := i.exit(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+		i.gone()
+		if got := value[string](e, "select string_agg(state || ' ' || attempt, ', ') from bellhop.jobqueue"); got != want {
+			t.Errorf("ordered once more: %t: jobs are %s, want %s", again, got, want)
+		}
+	}
+}
+
 // TestInstances_KilledWith50JobsRunning: nothing that it started outlives a
 // scheduler by a second.
 func TestInstances_KilledWith50JobsRunning(t *testing.T) {

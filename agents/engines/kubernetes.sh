@@ -97,7 +97,7 @@ kill)
 		failed=0 # one that is gone, or cannot be patched, keeps no other alive
 		for tag in $tags; do
 			said=$(kube patch job "$tag" --patch '{"spec": {"activeDeadlineSeconds": 1}}' 2>&1) && continue
-			case $said in *NotFound* | *"not found"*) ;; *) printf '%s\n' "$said" >&2 && failed=1 ;; esac
+			case $said in *"(NotFound)"*) ;; *) printf '%s\n' "$said" >&2 && failed=1 ;; esac
 		done
 		exit $failed
 	fi

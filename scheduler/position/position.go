@@ -89,7 +89,7 @@ func (p *Position) Next(
 	case f.blind:
 		return d, false
 	case f.before:
-		p.tail.looked(d, len(jobs) < d.Total, snapshot, ended)
+		p.tail.looked(d, len(jobs) < asked(d), snapshot, ended)
 		return without(d, len(jobs))
 	case f.tail:
 		if under := p.tail.observe(d, brought{jobs: jobs, slow: p.slow(d)}, began); under != nil { // short: it is void
@@ -112,8 +112,11 @@ func without(d scheduler.Demand, n int) (rest scheduler.Demand, more bool) {
 	rest.Types = []scheduler.TypeDemand{d.Types[0]}
 	rest.Types[0].Limit -= n
 	rest.Total -= n
-	return rest, rest.Total > 0
+	return rest, asked(rest) > 0
 }
+
+// asked is how many jobs a claim for one type may bring. As soon as it brings fewer, there were no more.
+func asked(d scheduler.Demand) int { return min(d.Total, d.Types[0].Limit) }
 
 // slow reports whether claims of everything of its one type walk past dead entries.
 func (p *Position) slow(d scheduler.Demand) bool {
