@@ -54,6 +54,9 @@ func TestPromise_IsAskedWatchedAndKept(t *testing.T) {
 	}
 	e.eventually("it is known how long they take", "select count(*) > 0 from bellhop.sketch where what = 'took'")
 	says(7, "such a job takes about", "pause", "0.5", "--by", "+100ms")
+	failed := strings.TrimSpace(e.ok("submit", "pause", "never"))
+	e.eventually("a job has failed", "select exists (select from bellhop.jobqueue where id = "+failed+" and state = 'failed')")
+	says(7, "it needs job "+failed+", which ended as failed", "pause", "0", "--after", failed, "--by", "+1h")
 
 	conn, err := pgx.Connect(t.Context(), e.url)
 	if err != nil {

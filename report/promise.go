@@ -148,9 +148,9 @@ func inVain(s view.Submission, needs view.JobRow) string {
 	case s.OnFailure != nil && *s.OnFailure == "run":
 		return ""
 	case skipped:
-		return fmt.Sprintf("job %d, which it needs, was skipped", needs.ID)
+		return fmt.Sprintf("it needs job %d, which was skipped", needs.ID)
 	case !slices.Contains(want, string(needs.State)):
-		return fmt.Sprintf("job %d, which it needs, is %s", needs.ID, needs.State)
+		return fmt.Sprintf("it needs job %d, which ended as %s", needs.ID, needs.State)
 	}
 	return ""
 }

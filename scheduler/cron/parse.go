@@ -114,7 +114,7 @@ func (f field) ranged(part string) (set uint64, err error) {
 	step := 1
 	if stepped {
 		if step, err = strconv.Atoi(steps); err != nil || step < 1 || step > stepMost {
-			return 0, fmt.Errorf("%s %q: a step is a number from 1 on, as in */10", f.name, part)
+			return 0, fmt.Errorf("%s %q: a step is a number from 1 to 999999999, as in */10", f.name, part)
 		}
 	}
 	from, to := f.least, f.top

@@ -146,7 +146,7 @@ begin
   loop
     foreach part in array string_to_array(f.text, ',') loop
       if part like '%/%' and substr(part, strpos(part, '/') + 1) !~ '^[+]?0*[1-9][0-9]{0,8}$' then
-        return format('%s %s: a step is a number from 1 on, as in */10', f.name, to_json(part));
+        return format('%s %s: a step is a number from 1 to 999999999, as in */10', f.name, to_json(part));
       end if;
       span := split_part(part, '/', 1);
       continue when span in ('*', '?');

@@ -85,7 +85,7 @@ func TestWorkflows_WhatIsMalformedIsRefusedAlikeByFileAPIAndSQL(t *testing.T) {
 		{sensor(`"cron": "* * * foo *"`), `month "foo": it is 1 to 12, or JAN to DEC` + explains},
 		{sensor(`"cron": "* * * * mon-9"`), `weekday "9": it is 0 to 7, or SUN to SAT` + explains},
 		{sensor(`"cron": "5-1 * * * *"`), `minute "5-1": the range ends before it begins` + explains},
-		{sensor(`"cron": "*/0 * * * *"`), `minute "*/0": a step is a number from 1 on, as in */10` + explains},
+		{sensor(`"cron": "*/0 * * * *"`), `minute "*/0": a step is a number from 1 to 999999999, as in */10` + explains},
 		{sensor(`"cron": "1,, * * * *"`), `minute "": it is 0 to 59` + explains},
 		{sensor(`"cron": "* * * *"`), `"* * * *" has 4 fields: it takes 5 (minute hour day month weekday), or 6 with seconds first` + explains},
 		{sensor(`"cron": "@reboot"`), `"@reboot" is not a valid schedule: there are @hourly, @daily, @weekly, @monthly and @yearly` + explains},
