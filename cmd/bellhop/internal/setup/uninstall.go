@@ -16,10 +16,11 @@ import (
 
 // part is one thing of bellhop's in a database, or one of the user's that goes with it.
 type part struct {
-	Rank int    `json:"-"`
-	Kind string `json:"kind"` // schema, trigger, view, foreign key or role
-	Name string `json:"name"`
-	Kept string `json:"kept,omitempty"` // why it is still there
+	Rank  int    `json:"-"`
+	Kind  string `json:"kind"` // schema, trigger or role; of the user's: view, default, check, policy, function …
+	Name  string `json:"name"`
+	Kept  string `json:"kept,omitempty"`  // why it is still there
+	Yours bool   `json:"yours,omitempty"` // it is not bellhop's, but uses bellhop
 }
 
 // heldWork is what a database has to do.
@@ -30,7 +31,7 @@ type heldWork struct {
 
 // UninstallCommand removes bellhop from a database.
 func UninstallCommand(a *cli.App) *cobra.Command {
-	var drop bool
+	var drop, cascade bool
 	c := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove bellhop from a database, with its jobs",
@@ -38,17 +39,25 @@ func UninstallCommand(a *cli.App) *cobra.Command {
 triggers on your tables, and its roles. Without --drop it lists them and changes
 nothing. Your tables and their rows stay.
 
-It is refused while an instance is live. A role that another database needs stays.
+It is refused while an instance is live, and while something of yours uses bellhop: a
+view, a default, a check, a policy, a foreign key or a function. Change or drop that
+first, or let it go too with --cascade. A role that another database needs stays.
 docs/install.md says how to remove the program and its service.`,
 		Example: "  bellhop uninstall\n  bellhop uninstall --drop",
 		Args:    a.NoArgs(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return uninstall(cmd, a, drop) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cascade && !drop {
+				return cli.Usage("uninstall", "--cascade goes with --drop", "bellhop uninstall   # lists what would go")
+			}
+			return uninstall(cmd, a, drop, cascade)
+		},
 	}
 	c.Flags().BoolVar(&drop, "drop", false, "remove it, and do not only list it")
+	c.Flags().BoolVar(&cascade, "cascade", false, "with --drop: also remove what of yours uses bellhop")
 	return c
 }
 
-func uninstall(cmd *cobra.Command, a *cli.App, drop bool) error {
+func uninstall(cmd *cobra.Command, a *cli.App, drop, cascade bool) error {
 	ctx := cmd.Context()
 	where, conn, err := dialled(ctx, a)
 	if err != nil {
@@ -66,11 +75,20 @@ func uninstall(cmd *cobra.Command, a *cli.App, drop bool) error {
 	case !drop:
 		head := fmt.Sprintf("database %s, jobs: %s, unfinished: %s\n",
 			conn.Config().Database, most(work.Jobs), most(work.Unfinished))
-		return printParts(a, parts, head, "", "bellhop uninstall --drop   removes all of this")
+		next := "bellhop uninstall --drop   removes all of this"
+		if len(yours(parts)) > 0 {
+			next = "Change or drop what is yours, then: bellhop uninstall --drop\n" +
+				"bellhop uninstall --drop --cascade   removes all of this, and what is yours too"
+		}
+		return printParts(a, parts, head, "", next)
 	case work.Live != "":
 		return cli.Failed(cli.ExitState, "uninstall",
 			"systemctl stop bellhop   # or end each serve; then: bellhop uninstall --drop",
 			"instances are live: %s. Nothing was removed", work.Live)
+	case !cascade && len(yours(parts)) > 0:
+		return cli.Failed(cli.ExitState, "uninstall",
+			"bellhop uninstall   # lists them; change or drop them, or remove them too: bellhop uninstall --drop --cascade",
+			"these of yours use bellhop, and would go with it: %s. Nothing was removed", firstOf(yours(parts)))
 	}
 	if err := a.Changing(cmd, where, conn.Config()); err != nil {
 		return err
@@ -80,6 +98,26 @@ func uninstall(cmd *cobra.Command, a *cli.App, drop bool) error {
 	}
 	dropRoles(ctx, conn, parts)
 	return printParts(a, parts, "", "removed", "The program and its service: docs/install.md, \"Remove it\"")
+}
+
+// yours are the parts that are not bellhop's, but go with it.
+func yours(parts []part) (names []string) {
+	for _, p := range parts {
+		if p.Yours {
+			names = append(names, p.Kind+" "+p.Name)
+		}
+	}
+	return names
+}
+
+// firstOf names the first 20, and how many more there are.
+func firstOf(names []string) string {
+	const most = 20
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }
 
 // most is a count that ends at 10,000.
@@ -169,6 +207,9 @@ func printParts(a *cli.App, parts []part, head, gone, next string) error {
 		t.Header = append(t.Header, "RESULT")
 	}
 	for _, p := range parts {
+		if p.Yours {
+			p.Kind = "your " + p.Kind
+		}
 		switch {
 		case p.Kept != "":
 			t.Add(p.Kind, p.Name, "kept: "+p.Kept)
