@@ -33,10 +33,13 @@ const (
 	GateTick                       // the time armed is over
 	GateShut                       // to an ask: no producer is left that found the gate open
 	GateEnded                      // to an ask: it is over, and with it whatever was had: producers may be silent
+	GateAgain                      // to an ask: it has waited for as long as one may, and has to be made anew
 )
 
-// GateEvent is something that happens to a Gate; of GateShut and GateEnded Ask
-// is the number of the ask that they answer.
+// answers reports whether it is the answer to an ask.
+func (k GateEventKind) answers() bool { return k >= GateShut }
+
+// GateEvent is something that happens to a Gate; Ask is the number of the ask that it answers.
 type GateEvent struct {
 	Kind GateEventKind
 	Ask  int
@@ -55,7 +58,7 @@ const (
 // Step is total: it says what an event means in each state. The rule behind it: in every state but GateAsleep a
 // tick is armed, and an instance that enters GateAsleep, or leaves it without having asked, looks.
 func (g Gate) Step(ev GateEvent) (Gate, []GateEffect) {
-	if (ev.Kind == GateShut || ev.Kind == GateEnded) && ev.Ask != g.Ask {
+	if ev.Kind.answers() && ev.Ask != g.Ask {
 		return g, nil // to an ask that was let go of
 	}
 	switch {
@@ -74,6 +77,10 @@ func (g Gate) Step(ev GateEvent) (Gate, []GateEffect) {
 	case g.State != GateAwake && ev.Kind == GateEnded:
 		g.State = GateAwake
 		return g, []GateEffect{GateScan, GateArm}
+	case g.State != GateAwake && ev.Kind == GateAgain: // the look that comes with GateShut sees what came in between
+		g.State = GateAsking
+		g.Ask++
+		return g, []GateEffect{GateAskFor, GateArm}
 	}
 	return g, nil
 }

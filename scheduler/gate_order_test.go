@@ -47,6 +47,7 @@ type gateInstance struct {
 	Told     bool // it has been told that the gate is shut
 	Shut     int  // the number of the ask whose answer "shut" is on its way; 0: none
 	Ended    int  // … "ended"
+	Again    int  // … "again"
 	Released bool // the ask at the server is to end, and nobody wants to hear of it
 }
 
@@ -108,7 +109,7 @@ func (w *gateWorld) step(i int, ev GateEvent, how gateFlaw) {
 		}
 	}
 	// Ask numbers are compared for equality only: keep them small.
-	if in.Gate.Ask > 2 && in.Shut == 0 && in.Ended == 0 && in.Ask == askNone {
+	if in.Gate.Ask > 2 && in.Shut == 0 && in.Ended == 0 && in.Again == 0 && in.Ask == askNone {
 		in.Gate.Ask = 2
 	}
 }
@@ -218,7 +219,7 @@ func (w gateWorld) schedule(i int, how gateFlaw, emit func(gateMove, gateWorld))
 			do("has waited for long enough", func(w *gateWorld, in *gateInstance) {
 				w.leave(i)
 				w.Budget--
-				in.Ask, in.Ended = askNone, in.Number
+				in.Ask, in.Again = askNone, in.Number
 			})
 		}
 	}
@@ -262,6 +263,12 @@ func (w gateWorld) schedule(i int, how gateFlaw, emit func(gateMove, gateWorld))
 				w.step(i, GateEvent{Kind: GateEnded, Ask: ask}, how)
 			}
 		})
+	} else if in.Again != 0 {
+		do("hears that it has waited for long enough", func(w *gateWorld, in *gateInstance) {
+			ask := in.Again
+			in.Again = 0
+			w.step(i, GateEvent{Kind: GateAgain, Ask: ask}, how)
+		})
 	}
 	if in.Gate.State != GateAsleep && !in.Look {
 		do("ticks", func(w *gateWorld, _ *gateInstance) { w.step(i, GateEvent{Kind: GateTick}, how) })
@@ -291,7 +298,7 @@ func (w gateWorld) lost(how gateFlaw) bool {
 		}
 		living = true
 		ticks := in.Gate.State == GateAwake || in.Gate.State == GateAsking && how != flawNobodyTicksAsking
-		if ticks || in.Look || in.Rung || in.Shut != 0 || in.Ended != 0 {
+		if ticks || in.Look || in.Rung || in.Shut != 0 || in.Ended != 0 || in.Again != 0 {
 			return false
 		}
 		if how == flawNobodyTicksAsking && in.Gate.State == GateAsking && !w.lateProducer() {

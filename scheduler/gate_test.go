@@ -7,13 +7,14 @@ import (
 
 var (
 	gateStates = []GateState{GateAwake, GateAsking, GateAsleep}
-	gateKinds  = []GateEventKind{GateQuiet, GateBusy, GateTick, GateShut, GateEnded}
+	gateKinds  = []GateEventKind{GateQuiet, GateBusy, GateTick, GateShut, GateEnded, GateAgain}
 	gateWords  = map[GateEventKind]string{
 		GateQuiet: "quiet",
 		GateBusy:  "busy",
 		GateTick:  "tick",
 		GateShut:  "shut",
 		GateEnded: "ended",
+		GateAgain: "again",
 	}
 	gateDoes = map[GateEffect]string{GateScan: "look", GateArm: "arm", GateAskFor: "ask", GateLetGo: "let go"}
 )
@@ -42,6 +43,7 @@ func TestGate_EveryEventInEveryState(t *testing.T) {
 		GateTick:  {"look, arm", "look, arm", "·"},
 		GateShut:  {"·", "**ASLEEP**, look", "·"},
 		GateEnded: {"·", "**AWAKE**, look, arm", "**AWAKE**, look, arm"},
+		GateAgain: {"·", "ask, arm", "**ASKING**, ask, arm"},
 	}
 	for _, k := range gateKinds {
 		for i, s := range gateStates {
@@ -56,7 +58,7 @@ func TestGate_EveryEventInEveryState(t *testing.T) {
 func TestGate_StaleAnswers(t *testing.T) {
 	t.Parallel()
 	for _, s := range gateStates {
-		for _, k := range []GateEventKind{GateShut, GateEnded} {
+		for _, k := range []GateEventKind{GateShut, GateEnded, GateAgain} {
 			g := Gate{State: s, Ask: 7}
 			if after, effects := g.Step(GateEvent{Kind: k, Ask: 6}); after != g || effects != nil {
 				t.Errorf("a stale %s in %s: %v, %v", gateWords[k], s, after, effects)

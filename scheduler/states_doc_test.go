@@ -99,7 +99,7 @@ func printStates() string {
 	}
 
 	p("\n## The gate\n\nHow an instance learns of new work (`scheduler/gate.go`; `docs/waking.md`). *Quiet* and *busy* are\n" +
-		"what `scheduler.WakePolicy` makes of rings and claims; *shut* and *ended* answer an ask.\n\n| event |")
+		"what `scheduler.WakePolicy` makes of rings and claims; *shut*, *ended* and *again* answer an ask.\n\n| event |")
 	for _, s := range gateStates {
 		p(" %s |", s)
 	}

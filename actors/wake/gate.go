@@ -106,11 +106,11 @@ func (g *gate) over(c actor.Context, m *gateOver, now time.Time) {
 			g.Log.Warn("gate: cannot make producers ring; looking at the queue without rings", "error", m.err)
 		}
 	}
-	g.step(c, scheduler.GateEvent{Kind: scheduler.GateEnded, Ask: m.ask}, now)
-	if m.err == nil { // it has waited for long enough, and asks anew: as if it had never stopped
-		g.step(c, scheduler.GateEvent{Kind: scheduler.GateQuiet}, now)
-		g.arm(now)
+	how := scheduler.GateEnded
+	if m.err == nil {
+		how = scheduler.GateAgain
 	}
+	g.step(c, scheduler.GateEvent{Kind: how, Ask: m.ask}, now)
 }
 
 func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {

@@ -57,6 +57,7 @@ type sleeper struct {
 	want   bool   // the last ask waits for the session's end
 	shut   answer // that the gate is shut
 	ended  answer // that the ask is over
+	again  answer // that it has waited for long enough
 	armed  bool   // a tick will come
 	look   bool   // it is about to look
 	ring   bool   // a ring is on its way to it
@@ -68,7 +69,7 @@ func (i sleeper) gate() scheduler.Gate { return scheduler.Gate{State: i.state, A
 
 // older turns answers to the last ask into stale ones: another ask comes.
 func (i *sleeper) older() {
-	for _, a := range []*answer{&i.serves, &i.shut, &i.ended} {
+	for _, a := range []*answer{&i.serves, &i.shut, &i.ended, &i.again} {
 		if *a == fresh {
 			*a = stale
 		}
@@ -239,6 +240,12 @@ func (g gateGuards) instance(s gateState, n int, can func(to gateState, what str
 		ev := scheduler.GateEvent{Kind: scheduler.GateEnded, Ask: int(i.ended - stale)}
 		can(to.step(n, ev, g), "instance %d: it hears that its ask is over", me)
 	}
+	if i.again != noAnswer {
+		to := s
+		to.instances[n].again = noAnswer
+		ev := scheduler.GateEvent{Kind: scheduler.GateAgain, Ask: int(i.again - stale)}
+		can(to.step(n, ev, g), "instance %d: it hears that it has to ask anew", me)
+	}
 	switch i.keep {
 	case coming:
 		with(func(i *sleeper) { i.keep = waits }, "instance %d: it waits for the lock")
@@ -249,7 +256,7 @@ func (g gateGuards) instance(s gateState, n int, can func(to gateState, what str
 		if s.taken(n) || g.behindAWaiter && s.refusedBy(n) {
 			with(func(i *sleeper) { i.shut = i.serves }, "instance %d: it waits behind another instance")
 		}
-		with(func(i *sleeper) { i.ended = i.serves; i.over() }, "instance %d: it has waited for long enough")
+		with(func(i *sleeper) { i.again = i.serves; i.over() }, "instance %d: it has waited for long enough")
 	case has:
 		with(func(i *sleeper) { i.ended = i.serves; i.over() }, "instance %d: its connection is lost")
 	case leaving:
@@ -269,7 +276,7 @@ func (s gateState) refusedBy(me int) bool {
 
 func missed(s gateState) string {
 	for n, i := range s.instances {
-		onItsWay := i.look || i.ring || i.armed || i.shut == fresh || i.ended == fresh
+		onItsWay := i.look || i.ring || i.armed || i.shut == fresh || i.ended == fresh || i.again == fresh
 		if i.unseen && !onItsWay {
 			return fmt.Sprintf("instance %d sleeps, and a row waits for it", n+1)
 		}
@@ -288,7 +295,7 @@ func alike(s gateState) gateState {
 
 // rank is another number for each instance that differs.
 func (i sleeper) rank() (n uint64) {
-	for _, part := range []uint64{uint64(i.state), uint64(i.keep), uint64(i.serves), uint64(i.shut), uint64(i.ended)} {
+	for _, part := range []uint64{uint64(i.state), uint64(i.keep), uint64(i.serves), uint64(i.shut), uint64(i.ended), uint64(i.again)} {
 		n = n<<3 | part
 	}
 	for _, is := range []bool{i.had, i.want, i.armed, i.look, i.ring, i.unseen} {

@@ -321,8 +321,8 @@ var ofGate = []guard{
 		name:    "answers to withdrawn requests are ignored",
 		promise: "The answer to a request that was withdrawn does not put an instance to sleep.",
 		cut: cut{
-			text:    "(ev.Kind == GateShut || ev.Kind == GateEnded) && ev.Ask != g.Ask",
-			instead: "(ev.Kind == GateShut || ev.Kind == GateEnded) && ev.Ask > g.Ask",
+			text:    "ev.Kind.answers() && ev.Ask != g.Ask",
+			instead: "ev.Kind.answers() && ev.Ask > g.Ask",
 		},
 		tests: []string{"./scheduler/model/..."},
 		run:   "^TestGate_",

@@ -55,7 +55,8 @@ func (g *Gate) Close() {
 func (g *Gate) connections() []*connection { return []*connection{g.monitor} }
 
 var (
-	gateWaitSQL       = "select bellhop.wait_for_gate($1)"
+	// A wait that was given up in the moment of its success has the lock all the same: it must not stay.
+	gateWaitSQL       = "select case when bellhop.wait_for_gate($1) then true else pg_advisory_unlock_all() is null end"
 	gateBehindSQL     = sql.Query("gate_behind")
 	gateContentionSQL = sql.Query("gate_contention")
 )
@@ -95,7 +96,6 @@ func (g *Gate) Keep(ctx context.Context, shut func()) error {
 		return fmt.Errorf("wait at the gate: %w", err)
 	}
 	if !granted {
-		g.open() // a wait that was given up in the moment of its success has the lock all the same
 		return nil
 	}
 	tell()
@@ -161,7 +161,8 @@ func (g *Gate) wait(ctx context.Context, behind func()) (granted bool, err error
 	<-watched
 	var refused *pgconn.PgError
 	if ctx.Err() != nil && errors.As(err, &refused) && refused.Code == "57014" { // query_canceled
-		return false, nil // by us, where the function does not catch it: before its wait, or behind it
+		g.open() // the function does not catch it before its wait, or behind it
+		return false, nil
 	}
 	return granted, err
 }
