@@ -129,3 +129,37 @@ func TestWorkflow_RunByPattern(t *testing.T) {
 		t.Errorf("runs %s", got)
 	}
 }
+
+// Only what was skipped runs again, not what began and found nothing to do; and where more is left than one command
+// runs, it says so.
+func TestWorkflow_RunSkipped(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	s.sql(`select bellhop.workflow_apply('{"workflow":"w","sensor":{"http":true},"steps":[{"name":"one","type":"sh"}]}')`)
+	was := func(first, last int, lastJob any) {
+		s.sql(`with run as (insert into bellhop.run (workflow, version, event, triggered_by, state, ended_at, last)
+			select 'w', 1, 'http=' || g, 'sensor http', 'skipped', now(), $3::bigint from generate_series($1::int, $2) g returning *)
+			insert into bellhop.event (workflow, event, at, run)
+			select workflow, event, timestamptz '2026-01-01' + make_interval(secs => substr(event, 6)::int), id from run`, first, last, lastJob)
+	}
+	was(1, 2, 77)
+	s.fails(cli.ExitState, "no event of workflow w was skipped", "workflow", "run", "w", "--skipped")
+	was(3, 4, nil)
+	if out := s.ok("workflow", "run", "w", "--skipped", "--dry-run"); out != "w would run of event http=3\nw would run of event http=4\n" {
+		t.Error(out)
+	}
+	r := s.run("workflow", "run", "w", "--skipped")
+	if len(strings.Fields(r.stdout)) != 2 || strings.Contains(r.stderr, "left") {
+		t.Errorf("%+v", r)
+	}
+	s.fails(cli.ExitState, "no event of workflow w was skipped", "workflow", "run", "w", "--skipped")
+	for last, more := range map[int]bool{1004: false, 1005: true} {
+		s.sql("delete from bellhop.event where at > '2026-01-01 00:00:04'")
+		was(5, last, nil)
+		r := s.run("workflow", "run", "w", "--skipped", "--dry-run")
+		said := strings.Contains(r.stderr, "the 1000 oldest skipped events, and more are left: bellhop workflow run w --skipped")
+		if n := strings.Count(r.stdout, "\n"); n != 1000 || said != more || !strings.HasPrefix(r.stdout, "w would run of event http=5\n") {
+			t.Errorf("up to %d: %d lines, and %q", last, n, r.stderr)
+		}
+	}
+}

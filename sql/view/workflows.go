@@ -28,6 +28,7 @@ var (
 	lookWorkflowChangeSQL = sql.Query("look_workflow_change")
 	lookWorkflowRunSQL    = sql.Query("look_workflow_run")
 	lookEventsSQL         = sql.Query("look_events")
+	lookSkippedSQL        = sql.Query("look_skipped")
 	lookWorkflowRetrySQL  = sql.Query("look_workflow_retry")
 	lookManagerSQL        = sql.Query("look_manager")
 	lookManagerChangeSQL  = sql.Query("look_manager_change")
@@ -242,6 +243,12 @@ type ByHand struct {
 // Events lists what has happened to a workflow, the newest first; state nil: whatever became of it.
 func (l Look) Events(ctx context.Context, name string, state *string, most int) ([]EventRow, error) {
 	return collect[EventRow](ctx, l.db, "list events", lookEventsSQL, name, most, state)
+}
+
+// SkippedEvents lists the events of a workflow that were skipped, the oldest first: not those whose run began and found
+// nothing to do.
+func (l Look) SkippedEvents(ctx context.Context, name string, most int) ([]EventRow, error) {
+	return collect[EventRow](ctx, l.db, "list skipped events", lookSkippedSQL, name, most)
 }
 
 // RunWorkflow starts a run by hand and gives its id; nil: there is no such workflow.

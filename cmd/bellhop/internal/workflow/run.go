@@ -53,7 +53,8 @@ With --step only these steps run. With --from that step runs, and all steps that
 or through others.
 
 With --event the run is that of a skipped event, with the event's parameters. With --skipped there
-is one run for each skipped event, the oldest first. bellhop workflow events NAME lists them.`,
+is one run for each skipped event, the oldest first, at most 1000; the command says whether more
+are left. bellhop workflow events NAME lists them.`,
 		Example: "  bellhop workflow run nightly --param DAY=2026-11-22\n  bellhop workflow run nightly --from convert --wait\n" +
 			"  bellhop workflow run 'import-*' --dry-run\n  bellhop workflow run import --event 'shop.uploads=17'\n" +
 			"  bellhop workflow run import --skipped",
@@ -91,6 +92,11 @@ func (f runFlags) run(
 	orders, err := ordered(ctx, s.Look, chosen, f.events, f.skipped)
 	if err != nil {
 		return err
+	}
+	if f.skipped && len(orders) > mostSkipped {
+		orders = orders[:mostSkipped]
+		a.Note("these are the %d oldest skipped events, and more are left: bellhop workflow run %s --skipped   runs those next",
+			mostSkipped, chosen[0])
 	}
 	if f.dry {
 		return foretell(a, orders)
@@ -201,17 +207,17 @@ func (o order) of() string {
 // mostSkipped is how many skipped events one command runs: as many runs as may be queued.
 const mostSkipped = workflow.MostQueued
 
-// ordered are the runs to start: one of each workflow; or, of the one that is named, one of each event.
+// ordered are the runs to start: one of each workflow; or, of the one that is named, one of each event. Of skipped
+// events there is one more than one command runs, if more are left.
 func ordered(ctx context.Context, l view.Look, chosen, events []string, skipped bool) (list []order, err error) {
 	switch {
 	case skipped:
-		state := "skipped"
-		rows, err := l.Events(ctx, chosen[0], &state, mostSkipped)
+		rows, err := l.SkippedEvents(ctx, chosen[0], mostSkipped+1)
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range slices.Backward(rows) {
-			list = append(list, order{chosen[0], &e.Event})
+		for i := range rows {
+			list = append(list, order{chosen[0], &rows[i].Event})
 		}
 		if len(list) == 0 {
 			return nil, cli.Failed(cli.ExitState, "workflow run", "bellhop workflow events "+chosen[0],
