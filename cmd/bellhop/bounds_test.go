@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -148,6 +150,45 @@ func TestGrammar_DefinitionsHaveTheSameBoundsInFilesAndSQL(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// Both readers of a definition take the same patterns of files: those that the lookout can read.
+func TestGrammar_FilePatternsAreTheSameInFilesAndSQL(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t)
+	patterns := map[string]bool{"/in/[": false, "/in/[a": false, "/in/[]": false, "/in/[]a]": false, "/in/[^]": false, "/in/[a-]": false,
+		"/in/[-a]": false, "/in/[a-b-c]": false, "/in/a\\": false, "/in/[a\\": false, "/[a/b]/x": false, "/in\\/x": false,
+		"/in/[a]": true, "/in/[^a-z]*": true, "/in/[^^]": true, "/in/a]": true, "/in/[[*]": true, "/in/[\\]a-\\-]": true, "/in/\\[": true}
+	random := rand.New(rand.NewPCG(7, 8))
+	letters := []rune("[[]]^-\\a*?/ä\n")
+	for range 1000 {
+		name := make([]rune, 1+random.IntN(8))
+		for i := range name {
+			name[i] = letters[random.IntN(len(letters))]
+		}
+		pattern := "/in/x" + string(name)
+		patterns[pattern] = slices.IndexFunc(strings.Split(pattern, "/"), func(part string) bool {
+			_, err := path.Match(part, "")
+			return err != nil
+		}) < 0
+	}
+	for pattern, want := range patterns {
+		text, err := json.Marshal(map[string]any{"workflow": "w", "sensor": map[string]string{"file": pattern},
+			"steps": []map[string]string{{"name": "only", "type": "t"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, inFile := config.Workflows(config.File{Name: "w.yaml", Text: text})
+		faults, err := collectText(t, s.conn, "select unnest(bellhop.workflow_faults($1::text::jsonb))", string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const fault = "is not a valid pattern; * stands for any letters, ? for one, [a-z] for one of these"
+		file := inFile == nil || !strings.Contains(inFile.Error(), fault)
+		if is := !strings.Contains(strings.Join(faults, ""), fault); is != want || file != want {
+			t.Errorf("%q: taken %t in a file (%v) and %t in SQL (%q), want %t", pattern, file, inFile, is, faults, want)
 		}
 	}
 }

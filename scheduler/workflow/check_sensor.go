@@ -74,9 +74,13 @@ func (c *check) cron() {
 
 func (c *check) file() {
 	s := c.Sensor
-	_, err := path.Match(s.File, "")
+	// The lookout reads a pattern part by part.
+	bad := slices.ContainsFunc(strings.Split(s.File, "/"), func(part string) bool {
+		_, err := path.Match(part, "")
+		return err != nil
+	})
 	switch {
-	case err != nil:
+	case bad:
 		c.fault(-1, "sensor.file", -1, "* stands for any letters, ? for one, [a-z] for one of these", "%q is not a valid pattern", s.File)
 	case !path.IsAbs(s.File) || path.Clean(s.File) != s.File:
 		c.fault(-1, "sensor.file", -1, "write it like /srv/in/*.csv", "%q is not a valid pattern of whole paths", s.File)

@@ -227,6 +227,8 @@ begin
     return next 'a workflow cannot wait for itself; every: with after_finish: true starts it again';
   elsif kind = 'notify' and s ->> 'notify' ~ '^bellhop(_|$)' then
     return next format('channel %s is bellhop''s own; give it a name of its own', s ->> 'notify');
+  elsif kind = 'file' and s ->> 'file' !~ e'^(\\\\[^/]|[^\\\\[]|\\[(\\^|(?!\\^))((\\\\[^/]|[^]/\\\\-])(-(\\\\[^/]|[^]/\\\\-]))?)+\\])*$' then -- as Go's path.Match reads each part
+    return next format('%s is not a valid pattern; * stands for any letters, ? for one, [a-z] for one of these', s -> 'file');
   elsif kind = 'file' and (s ->> 'file' !~ '^/' or s ->> 'file' ~ '(//|/[.]{1,2}(/|$)|./$)') then
     return next format('%s is not a valid pattern of whole paths; write it like /srv/in/*.csv', s -> 'file');
   elsif kind = 'file' and s ->> 'file' like '%**%' then
