@@ -1776,6 +1776,12 @@ CREATE OR REPLACE FUNCTION bellhop.filter_may()
  STABLE
  SET search_path TO 'pg_catalog', 'pg_temp';
 
+CREATE OR REPLACE FUNCTION bellhop.filter_nesting_flaw(bare text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'pg_temp';
+
 CREATE OR REPLACE FUNCTION bellhop.filter_place(rule text, action text, vars jsonb, share text)
  RETURNS text
  LANGUAGE sql

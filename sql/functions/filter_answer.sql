@@ -161,6 +161,47 @@ begin
 end
 $$;
 
+-- filter_nesting_flaw: groups and repeats of a regular expression that Go refuses, and PostgreSQL may not; NULL: none. bare
+-- has neither escaped characters, nor brackets, nor options. As regexp/syntax of Go counts: repeats within each other are
+-- multiplied, by their upper bound if they have one, and {0} hides what it repeats. 200 groups within each other stay
+-- below Go's depth of 1000.
+-- Grant: none
+create or replace function bellhop.filter_nesting_flaw(bare text) returns text
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  token text;
+  n     bigint;
+  last  bigint := 1;        -- how often the last atom, or a part of it, is repeated
+  most  bigint[] := '{1}';  -- of the atoms before it, in each group that is open
+  depth integer := 1;
+begin
+  for token in select m[1] from regexp_matches(bare, e'(\\(|\\)|\\{[0-9]+,?[0-9]*\\}|[^(){}]+|.)', 'g') m loop
+    if token = ')' then
+      last := greatest(last, most[depth]);
+      depth := greatest(depth - 1, 1);
+    elsif token ~ '[{][0-9]' then
+      n := substring(token, '([0-9]+),?[}]$')::bigint;
+      last := case when n = 0 and token !~ ',[}]$' then 1 else last * greatest(n, 1) end;
+    else
+      most[depth] := greatest(last, most[depth]);
+      last := 1;
+      if token = '(' then
+        depth := depth + 1;
+        most[depth] := 1;
+      end if;
+    end if;
+    if last > 1000 then
+      return 'in a regular expression of a filter, repeats within each other come to 1000 at most';
+    elsif depth > 201 then
+      return 'in a regular expression of a filter, groups are nested 200 deep at most';
+    end if;
+  end loop;
+  return null;
+end
+$$;
+
 -- filter_regex_flaw: the part of a regular expression that PostgreSQL can read and passes, which are written in Go,
 -- cannot; NULL: none. Escaped characters and brackets are searched only for what counts there.
 -- Grant: none
@@ -172,9 +213,13 @@ as $$
     when e.bad is not null then format(e'%L: there is no \\%s in a regular expression of a filter', regex, e.bad)
     when starts_with(regex, '***') or strpos(regex, '[[:<:]]') > 0 or strpos(regex, '[[:>:]]') > 0 or e.bare ~ e'\\(\\?[^:]'
       then format('%L: a regular expression of a filter has no lookaround, and no options but (?i), (?m) and (?s) in front', regex)
+    when e.plain ~ e'\\[\\^?\\]?(\\[:[a-z]+:\\]|[^]])*\\[[.=]'
+      then format('%L: a regular expression of a filter has no [. .] and no [= =] in brackets', regex)
+    else format('%L: ', regex) || bellhop.filter_nesting_flaw(e.bare)
   end
-  from (select (select m[1] from regexp_matches(regex, e'\\\\(.)', 'g') m where m[1] ~ '[A-Za-z0-9]' and m[1] !~ '[abfnrtvABdDsSwW0]' or ascii(m[1]) > 127 limit 1),
-               regexp_replace(regexp_replace(regexp_replace(regex, e'\\\\.', 'x', 'g'), e'\\[\\^?\\]?[^]]*\\]', 'x', 'g'), e'^\\(\\?[ims]+\\)', '')) e (bad, bare)
+  from (select w.bad, w.plain, regexp_replace(regexp_replace(w.plain, e'\\[\\^?\\]?(\\[:[a-z]+:\\]|[^]])*\\]', 'x', 'g'), e'^\\(\\?[ims]+\\)', '')
+          from (select (select m[1] from regexp_matches(regex, e'\\\\(.)', 'g') m where m[1] ~ '[A-Za-z0-9]' and m[1] !~ '[abfnrtvABdDsSwW0]' or ascii(m[1]) > 127 limit 1),
+                       regexp_replace(regex, e'\\\\.', 'x', 'g')) w (bad, plain)) e (bad, plain, bare)
 $$;
 
 -- filter_flaw: what is wrong with an expression, or a part of it, as far as the database has to know; NULL: nothing.

@@ -34,14 +34,19 @@ func TestFilters_WhatIsTakenCanBeRead(t *testing.T) {
 	}
 	for _, regex := range []string{`a(?=b)`, `a(?!b)`, `(?<=a)b`, `(?<!a)b`, `(a)\1`, `(?x)a`, `***:a`, `***=a.`,
 		`\ma`, `\ya`, `a\Z`,
-		`\u00e9`, `\x4`, `[[:<:]]a`, `\é`, `(?b)a`, `\cA`, `\e`} {
+		`\u00e9`, `\x4`, `[[:<:]]a`, `\é`, `(?b)a`, `\cA`, `\e`,
+		`(a{100}){11}`, `(?:x(?:a{2,40}|b)*){26,}`, `((a{9,}){10}?b){12}`, `[[:alpha:]()]{1,100}([)]{5}(b{101}c)+){10}`, `([[.a.](])`,
+		strings.Repeat("(", 1001) + "a" + strings.Repeat(")", 1001)} {
 		if matches(regex) {
 			t.Errorf("%s is taken", regex)
 		}
 	}
 	for _, regex := range []string{"", "^a", `\.csv$`, `(?i)mail`, `(?:a|b)+?`, `[(?=]`,
 		`[]a]`, `[^]a]`, `\\1`, `a{2,3}`, `[[:alpha:]_-]*`, `\d+\s\w`,
-		`é`, `\(\?x`} {
+		`é`, `\(\?x`,
+		`(a{100}){10}`, `(a{200}b){5}(c{200}){5}`, `((a{200}){0}b){9}`, `((a{200}){0,}b){5}`, `\(a{200}(b\){5}){9}`, `[({]a{200}[^)}]{9}`,
+		`(x{,5}{y){9}`, `[.]csv[=]`, `[[:alpha:](]{9}`,
+		strings.Repeat("(", 200) + "a" + strings.Repeat(")", 200)} {
 		if !matches(regex) {
 			t.Errorf("%s is refused", regex)
 		}
@@ -53,10 +58,10 @@ func TestFilters_WhatIsTakenCanBeRead(t *testing.T) {
 		}
 	}
 	random := rand.New(rand.NewPCG(5, 6))
-	words := strings.Split(`a b \ ( ) (?: (?i) (?= [ ] [^ | * + ? {2} ^ $ . \d \1 \m é - [:alpha:]`, " ")
-	for range 400 {
+	words := strings.Split(`a b \ ( ) (?: (?i) (?= [ ] [^ | * + ? {2} {40} {0} {3,} ( ) ^ $ . \d \1 \m é - [:alpha:] [. =`, " ")
+	for range 2000 {
 		var regex string
-		for range random.IntN(7) {
+		for range random.IntN(12) {
 			regex += words[random.IntN(len(words))]
 		}
 		matches(regex)
