@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -135,6 +136,13 @@ func TestStats_CountsByType(t *testing.T) {
 	s.id("b")
 	s.sql("update bellhop.jobqueue set items_done = 5, items_failed = 2, deaths = 1 where state = 'failed'")
 	has(t, s.ok("stats"), "WAIT_P50", "2s")
+	s.sql("update bellhop.jobqueue set state = 'assigned', instance = 1, host = 'local', fence = 1 where id = $1::text::bigint", s.id("c"))
+	if table := s.ok("stats"); !slices.ContainsFunc(strings.Split(table, "\n"), func(line string) bool {
+		f := strings.Fields(line)
+		return len(f) > 3 && f[0] == "c" && f[1] == "1" && f[2] == "0" // waits, and does not run
+	}) {
+		t.Errorf("an assigned job is counted as\n%s", table)
+	}
 	list := objects(t, s.ok("stats", "-o", "json"))
 	a, b := list[0], list[1]
 	if a["succeeded"] != 1.0 || a["failed"] != 1.0 || a["items_done"] != 5.0 || a["deaths"] != 1.0 ||

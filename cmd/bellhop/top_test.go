@@ -22,8 +22,9 @@ func TestTop_OneLookWhereThereIsNoTerminal(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
 	s.id("a")
+	s.sql("update bellhop.jobqueue set state = 'assigned', instance = 1, host = 'local', fence = 1 where id = $1::text::bigint", s.id("a"))
 	out := s.ok("top")
-	for _, want := range []string{"bellhop  ", "ready 1", look.NoInstance, "TYPE"} {
+	for _, want := range []string{"bellhop  ", "running 0  ready 1", "assigned 1\n", look.NoInstance, "TYPE"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in %s", want, out)
 		}

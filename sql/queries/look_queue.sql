@@ -1,5 +1,5 @@
 -- The queue at a glance: how many jobs of each type are ready (10000 at the most are counted) and why the first of them waits, how
--- many are with an instance, and how many wait otherwise or failed. For a view that looks every second: finished jobs are not read,
+-- many are assigned and running, and how many wait otherwise or failed. For a view that looks every second: finished jobs are not read,
 -- and of jobs with a place or a share, a reason is looked for among those that are counted.
 -- Indexes: jobqueue_ready; jobqueue_pinned, jobqueue_shared; jobqueue_taken; jobqueue_waiting; jobqueue_locked.
 with recursive t as (
@@ -38,7 +38,7 @@ with recursive t as (
 )
 select 'ready' as state, r.type, sum(r.n)::bigint as n, coalesce(min(r.why), '') as why from ready r group by r.type
 union all
-select 'running', j.type, count(*), '' from bellhop.every_job j where j.state in ('assigned', 'running') group by j.type
+select j.state, j.type, count(*), '' from bellhop.every_job j where j.state in ('assigned', 'running') group by j.state, j.type
 union all
 select s.state, '', (select count(*) from (select 1 from bellhop.every_job j where j.state = s.state and j.state in ('held', 'blocked', 'scheduled', 'failed', 'quarantined') limit 10000) x), ''
   from unnest('{held,blocked,scheduled,failed,quarantined}'::text[]) s (state)

@@ -49,7 +49,7 @@ select 'ready' as state, r.type, sum(r.n)::bigint as n, min(r.id) as first, coal
        greatest(extract(epoch from clock_timestamp() - min(r.since)), 0)::float8 as age
   from ready r group by r.type
 union all
-select 'running', j.type, count(*), min(j.id), '', 0::float8 from bellhop.every_job j where j.state in ('assigned', 'running') group by j.type
+select j.state, j.type, count(*), min(j.id), '', 0::float8 from bellhop.every_job j where j.state in ('assigned', 'running') group by j.state, j.type
 union all
 select s.state, '', (select count(*) from (select 1 from bellhop.every_job j where j.state = s.state and j.state in ('held', 'blocked', 'scheduled', 'failed', 'quarantined') limit 10000) x), null, '', 0
   from unnest('{held,blocked,scheduled,failed,quarantined}'::text[]) s (state)

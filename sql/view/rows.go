@@ -237,7 +237,7 @@ type ReasonRow struct {
 
 // QueueRow is how many jobs are in a state that is not over (or is failed or
 // quarantined), and why the first of them waits. 10000 are counted at most.
-// Ready and running ones (assigned among these) are told by type; of others Type is empty.
+// Ready, assigned and running ones are told by type; of others Type is empty.
 type QueueRow struct {
 	State scheduler.JobState `json:"state"`
 	Type  scheduler.TypeName `json:"type"`

@@ -63,3 +63,15 @@ func TestStreams_LeaveRoomForOthers(t *testing.T) {
 	}
 	fmt.Fprint(t.Output(), s.stream("operator", "/events").Status) // ends the test where it is refused
 }
+
+// An assigned job does not run yet, and is counted apart.
+func TestTypes_CountAssignedJobsApart(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.exec(`insert into bellhop.jobqueue (type) values ('a'), ('a')`)
+	s.exec(`update bellhop.jobqueue set state = 'assigned', instance = 1, host = 'local', fence = 1 where id = (select min(id) from bellhop.jobqueue)`)
+	var list []struct{ Ready, Assigned, Running int }
+	if err := unmarshal(s.must(200, "reader", "GET", "/types", ""), &list); err != nil || fmt.Sprint(list) != "[{1 1 0}]" {
+		t.Errorf("%v %v", list, err)
+	}
+}

@@ -15,12 +15,13 @@ import (
 
 // Type is a kind of work: what does it, and how much of it there is.
 type Type struct {
-	Type    scheduler.TypeName `json:"type"`
-	Paused  *view.PausedRow    `json:"paused"  doc:"Time and author of its pause"`
-	Ready   int64              `json:"ready"   doc:"Jobs that wait for a slot, counted up to 10,000 an index"`
-	Running int64              `json:"running"`
-	Why     string             `json:"why"     doc:"Why the first of those waits; may be empty"`
-	Agents  []view.AgentRow    `json:"agents"                                                                 nullable:"false"`
+	Type     scheduler.TypeName `json:"type"`
+	Paused   *view.PausedRow    `json:"paused"   doc:"Time and author of its pause"`
+	Ready    int64              `json:"ready"    doc:"Jobs that wait for a slot, counted up to 10,000 an index"`
+	Running  int64              `json:"running"`
+	Why      string             `json:"why"      doc:"Why the first ready job waits; may be empty"`
+	Assigned int64              `json:"assigned" doc:"Jobs that an instance has, and that wait for their child or for locks"`
+	Agents   []view.AgentRow    `json:"agents"                                                                 nullable:"false"`
 }
 
 // TransformSchema says that paused is null of a type that is not.
@@ -116,7 +117,9 @@ func types(ctx context.Context, l view.Look, p *TypePage) ([]Type, error) {
 		case q.State == scheduler.Ready:
 			t := of(q.Type)
 			t.Ready, t.Why = q.Jobs, q.Why
-		default:
+		case q.State == scheduler.Assigned:
+			of(q.Type).Assigned = q.Jobs
+		case q.State == scheduler.Running:
 			of(q.Type).Running = q.Jobs
 		}
 	}

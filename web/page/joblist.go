@@ -213,8 +213,7 @@ func (d *jobsData) count(r *request, s view.JobFilter, listed int, whole, more b
 	var n int64
 	most := false
 	for _, w := range waits {
-		if len(s.States) == 0 || slices.Contains(s.States, w.State) ||
-			w.State == scheduler.Running && slices.Contains(s.States, scheduler.Assigned) {
+		if len(s.States) == 0 || slices.Contains(s.States, w.State) {
 			n, most = n+w.Jobs, most || w.Jobs >= view.CountMost
 		}
 	}
@@ -246,8 +245,8 @@ func (d *jobsData) countStates(r *request) error {
 	for i := range d.States {
 		c := &d.States[i]
 		switch c.State {
-		case scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready, scheduler.Running,
-			scheduler.Failed, scheduler.Quarantined:
+		case scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Ready, scheduler.Assigned,
+			scheduler.Running, scheduler.Failed, scheduler.Quarantined:
 			c.N = words.Grouped(n[c.State])
 			if most[c.State] {
 				c.N += "+"

@@ -133,7 +133,7 @@ func (d *overviewData) count(rows []view.WaitRow) {
 		}
 	}
 	d.Ready, d.Running = states[scheduler.Ready], states[scheduler.Running]
-	for _, s := range []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled,
+	for _, s := range []scheduler.JobState{scheduler.Held, scheduler.Blocked, scheduler.Scheduled, scheduler.Assigned,
 		scheduler.Failed, scheduler.Quarantined} {
 		d.States = append(d.States, stateCount{s, states[s]})
 	}

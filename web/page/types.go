@@ -29,6 +29,7 @@ type typesData struct {
 type typeRow struct {
 	Type             scheduler.TypeName
 	Ready, Running   int64
+	Assigned         int64
 	Age              float64 // of the job that is ready for longest, in seconds
 	Done, Failed     int64   // within the hour
 	Share            string  // of those that ended within the hour, as many failed
@@ -44,7 +45,7 @@ func (t typeRow) rank() int {
 	switch {
 	case t.Trouble != "" || t.Paused || t.Ready > 0 && !t.Served:
 		return 0
-	case t.Ready > 0 || t.Running > 0 || t.Failed > 0:
+	case t.Ready > 0 || t.Assigned > 0 || t.Running > 0 || t.Failed > 0:
 		return 1
 	case t.Done > 0:
 		return 2
@@ -66,6 +67,8 @@ func typeRows(waits []view.WaitRow, history []view.HistoryRow, f fleet) []typeRo
 		case scheduler.Ready:
 			t := of(w.Type)
 			t.Ready, t.Age = t.Ready+w.Jobs, max(t.Age, w.Age)
+		case scheduler.Assigned:
+			of(w.Type).Assigned += w.Jobs
 		case scheduler.Running:
 			of(w.Type).Running += w.Jobs
 		}

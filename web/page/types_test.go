@@ -19,6 +19,7 @@ func TestTypeRows_TroubleFirst(t *testing.T) {
 		{QueueRow: view.QueueRow{State: scheduler.Ready, Type: "unserved", Jobs: 3}, Age: 9},
 		{QueueRow: view.QueueRow{State: scheduler.Ready, Type: "busy", Jobs: 70}, Age: 400},
 		{QueueRow: view.QueueRow{State: scheduler.Running, Type: "busy", Jobs: 2}},
+		{QueueRow: view.QueueRow{State: scheduler.Assigned, Type: "busy", Jobs: 5}},
 	}, []view.HistoryRow{
 		{Type: "quiet", Counts: history.Counts{Succeeded: 5}},
 		{Type: "busy", Counts: history.Counts{Succeeded: 3, Failed: 1}},
@@ -32,7 +33,8 @@ func TestTypeRows_TroubleFirst(t *testing.T) {
 	if want := "unserved0 broken0 busy1 quiet2 idle3"; strings.Join(got, " ") != want {
 		t.Errorf("they are %v, not %s", got, want)
 	}
-	if busy := rows[2]; busy.Share != "25 %" || busy.Age != 400 || busy.Running != 2 || rows[1].Trouble != "big1: exit status 127" {
+	if busy := rows[2]; busy.Share != "25 %" || busy.Age != 400 || busy.Running != 2 || busy.Assigned != 5 ||
+		rows[1].Trouble != "big1: exit status 127" {
 		t.Errorf("%+v, %+v", busy, rows[1])
 	}
 }

@@ -128,7 +128,7 @@ func StatsCommand(a *cli.App) *cobra.Command {
 		Short: "Count jobs by type, and show how long they wait and run",
 		Long: `Count jobs by type, and show how long they wait and run: the times that half, nine of
 ten and 99 of 100 of them stay below, over the last 1000 finished jobs of each type. JSON
-has every state, and times in seconds. SUCCESSES counts the Success lines of agents,
+has every state, and times in seconds. WAITING has assigned jobs too. SUCCESSES counts the Success lines of agents,
 LOST the runs that were lost with their host or instance, and given back. The command
 reads the whole queue; bellhop history does not, and covers 32 days.`,
 		Example: "  bellhop stats",
@@ -144,7 +144,7 @@ const statsHeader = "TYPE, WAITING, RUNNING, SUCCEEDED, FAILED, CANCELLED, ITEMS
 	"WAIT_P50, WAIT_P90, WAIT_P99, RUN_P50, RUN_P90, RUN_P99"
 
 func statsRow(r view.StatsRow) []any {
-	row := []any{r.Type, r.Held + r.Blocked + r.Scheduled + r.Ready, r.Assigned + r.Running, r.Succeeded,
+	row := []any{r.Type, r.Held + r.Blocked + r.Scheduled + r.Ready + r.Assigned, r.Running, r.Succeeded,
 		r.Failed + r.Quarantined, r.Cancelled, r.ItemsDone, r.ItemsFailed, r.Successes, r.Deaths, r.Lost}
 	for _, span := range r.Each() {
 		row = append(row, cli.Span(span))

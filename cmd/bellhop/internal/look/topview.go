@@ -30,8 +30,8 @@ type topView struct {
 
 // topType is a type's line.
 type topType struct {
-	ready, taken int64
-	why          string
+	ready, assigned, running int64
+	why                      string
 }
 
 // tally counts the jobs of the queue, by type and by state.
@@ -54,8 +54,10 @@ func (v topView) tally() tally {
 		switch q.State {
 		case "ready":
 			of(q.Type).ready, of(q.Type).why = q.Jobs, q.Why
+		case "assigned":
+			of(q.Type).assigned = q.Jobs
 		case "running":
-			of(q.Type).taken = q.Jobs
+			of(q.Type).running = q.Jobs
 		}
 	}
 	if v.Rates != nil {
@@ -78,6 +80,7 @@ func (v topView) frame(width, height int) []string {
 	counts := []string{cli.Counted(int64(len(v.Instances)), "instance")}
 	for _, state := range []scheduler.JobState{ // what wants a look first
 		scheduler.Failed, scheduler.Quarantined, scheduler.Held, scheduler.Blocked, scheduler.Scheduled,
+		scheduler.Assigned,
 	} {
 		if jobs := n.states[state]; jobs > 0 {
 			counts = append(counts, fmt.Sprintf("%s %d", state, jobs))
@@ -134,13 +137,13 @@ func (v topView) hostTable(barWidth int) cli.Table {
 }
 
 func (v topView) typeTable(n tally) cli.Table {
-	t := cli.Table{Header: []string{"TYPE", "READY", "RUNNING", "PACE", "WAITS FOR"}}
+	t := cli.Table{Header: []string{"TYPE", "READY", "ASSIGNED", "RUNNING", "PACE", "WAITS FOR"}}
 	for _, name := range slices.Sorted(maps.Keys(n.types)) {
 		rate, of := -1.0, n.types[name]
 		if v.Rates != nil {
 			rate = v.Rates[name]
 		}
-		t.Add(name, of.ready, of.taken, rateWords(rate), of.why)
+		t.Add(name, of.ready, of.assigned, of.running, rateWords(rate), of.why)
 	}
 	return t
 }

@@ -21,6 +21,7 @@ func busyView() topView {
 		Queue: []view.QueueRow{
 			{State: "ready", Type: "a", Jobs: 12, Why: "no_room"},
 			{State: "running", Type: "a", Jobs: 2},
+			{State: "assigned", Type: "a", Jobs: 4},
 			{State: "held", Jobs: 3},
 			{State: "ready", Type: "öd", Jobs: 1, Why: "unknown_type"},
 		}}
@@ -63,8 +64,8 @@ func TestTop_FrameTellsHostsQueueAndChildren(t *testing.T) {
 	v.Children[0].Done, v.At = 300, v.At.Add(2*time.Second)
 	p.took(&v)
 	text := strings.Join(v.frame(0, 0), "\n")
-	for _, want := range []string{"03:04:07  150/s  running 2  ready 13  children 3/8", "held 3", "local  3/8    ########............  2", "none   0/0    --------------------",
-		"a     12     2        150/s  no_room", "öd    1      0        0.0/s  unknown_type", "a.1    RUNNING",
+	for _, want := range []string{"03:04:07  150/s  running 2  ready 13  children 3/8", "held 3  assigned 4\n", "local  3/8    ########............  2", "none   0/0    --------------------",
+		"a     12     4         2        150/s  no_room", "öd    1      0         0        0.0/s  unknown_type", "a.1    RUNNING",
 		"customer:42        job 17, exclusive  7s   3             7s", "node:*             2 jobs, shared     7s   0             -",
 		"rate-limit:2:mail  -                  -    1000 or more  7s", "customer b  1.5     12       0\n", "a     … 2 more keys  "} {
 		if !strings.Contains(text, want) {
