@@ -10,6 +10,9 @@ declare
 begin
   update bellhop.loss l set seen_at = clock_timestamp(), seen_by = bellhop.actor() where l.seen_at is null;
   get diagnostics n = row_count;
+  if n > 0 then
+    perform bellhop.changed('loss_seen', 'loss', null, format('%s losses read', n));
+  end if;
   return n;
 end
 $$;

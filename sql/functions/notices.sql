@@ -223,6 +223,7 @@ begin
            until = greatest(n.until, clock_timestamp() + greatest(n.until - n.at, interval '1 h')), at = case when was = 'given_up' then clock_timestamp() else n.at end
      where n.id = notice_again.id;
     delete from bellhop.notice_gone g using bellhop.notice n where n.id = notice_again.id and n.channel = 'webhook' and g.target = n.target;
+    perform bellhop.changed('again', 'message', notice_again.id::text, case was when 'waiting' then 'sent at once' else was || ' → waiting' end);
     perform pg_notify('bellhop_due', '');
   end if;
   return was;

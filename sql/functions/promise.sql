@@ -27,6 +27,7 @@ begin
   values (promise.job, promise.by, promise.starts, promise.ends, promise.latest, promise.certainty)
   on conflict (job) do update set by = excluded.by, asked_at = excluded.asked_at, starts = excluded.starts, ends = excluded.ends,
     latest = excluded.latest, certainty = excluded.certainty, danger_at = null, why = null, outcome = null, decided_at = null;
+  perform bellhop.changed('promise', 'job', promise.job::text, 'by ' || bellhop.clock(promise.by));
   return promise.job;
 end
 $$;
