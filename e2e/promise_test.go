@@ -103,6 +103,7 @@ func TestPromise_IsAskedWatchedAndKept(t *testing.T) {
 	e.because(late.ID, "promise_in_danger", "ends about")
 	has(t, e.ok("show", fmt.Sprint(late.ID)), "promised by", "in danger")
 	says(7, "jobs of type pause start before it", "pause", "0.5", "--by", "+5m", "--priority", "5")
+	says(7, "it would never run", "pause", "0.5", "--by", "+1d", "--priority", "5", "--not-after", "+30s")
 	missed := e.promised("pause", "0.5", "--by", time.Now().Add(15*time.Second).UTC().Format(time.RFC3339), "--anyway")
 	if missed.Promise.Yes || len(missed.Promise.Reasons) == 0 {
 		t.Errorf("%+v", missed)

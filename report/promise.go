@@ -167,7 +167,8 @@ func (p *Promise) judge(ahead view.Ahead, s view.Submission) {
 		return
 	}
 	var half map[lock.ID]lock.Span
-	kept := true
+	kept, last := true, expires(s, now)
+	expired := 0. // the first case in which it would be
 	for _, share := range shares {
 		spans := ahead.Play(share)
 		span, runs := spans[mine]
@@ -186,14 +187,33 @@ func (p *Promise) judge(ahead view.Ahead, s view.Submission) {
 			}
 			p.Latest = &latest
 		}
-		if kept = kept && !span.End.After(p.By); kept {
+		if last != nil && expired == 0 && !span.Start.Before(*last) {
+			expired = share
+		}
+		if kept = kept && expired == 0 && !span.End.After(p.By); kept {
 			p.Certainty = share
 		}
 	}
 	p.Yes = p.Certainty >= enough
-	if !p.Yes {
-		p.because(ahead, half, s)
+	if p.Yes {
+		return
 	}
+	switch {
+	case expired == shares[0]:
+		p.no("it starts about %s, and expires at %s: it would never run", clock(*p.Starts), clock(*last))
+	case expired > 0 && expired <= enough:
+		p.no("it may start too late, and expires at %s: then it would never run", clock(*last))
+	}
+	p.because(ahead, half, s)
+}
+
+// expires is when the job is cancelled if it has not begun; nil: it waits for as long as it takes.
+func expires(s view.Submission, now time.Time) *time.Time {
+	if s.NotAfterIn != nil {
+		at := now.Add(*s.NotAfterIn)
+		return &at
+	}
+	return s.NotAfter
 }
 
 func (p *Promise) no(format string, args ...any) {

@@ -310,7 +310,7 @@ as $$
       'It waits for {chain}.', 'bellhop explain {last}'),
     ('step_of', 'beside', false, 'it is a step of a workflow',
       'It is step {step} of run {run} of workflow {workflow}. That run is {state}.', 'bellhop workflow show --run {run}'),
-    ('promise_in_danger', 'beside', false, 'the job was promised by a time (`submit --by`), and the forecast is later',
+    ('promise_in_danger', 'beside', false, 'the job was promised by a time (`submit --by`), and by the forecast it ends later, or expires before it starts',
       'It was promised by {by}, and that is in danger: {why}.', 'bellhop edit {id} --priority -20'),
     ('promised', 'beside', false, 'the job was promised by a time; the line says what was forecast, or the outcome of the promise',
       'It was promised by {by}: it starts about {starts} and ends about {ends}, with a certainty of {certainty} %.', 'bellhop show {id}'),

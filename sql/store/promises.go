@@ -23,9 +23,15 @@ var (
 
 // openPromise is a promise of a job that has not ended.
 type openPromise struct {
-	Job    int64
-	By     time.Time
-	Danger bool
+	Job     int64
+	By      time.Time
+	Danger  bool
+	Expires *time.Time // if it has not begun by then; nil: it has begun, or waits for as long as it takes
+}
+
+// expired reports whether the job would expire by a forecast, and never begin.
+func (p openPromise) expired(by lock.Span) bool {
+	return p.Expires != nil && !by.Start.Before(*p.Expires)
 }
 
 // settle decides the promises that are over.
@@ -79,8 +85,8 @@ func (f *Forecaster) open(ctx context.Context, conn *pgx.Conn) ([]openPromise, e
 	return list, nil
 }
 
-// judge tells that a promise is in danger: half of the cases end after its time. It is safe again when nine of ten end
-// before.
+// judge tells that a promise is in danger: in half of the cases its job ends after its time, or expires before it
+// begins. It is safe again when nine of ten end before.
 func (f *Forecaster) judge(ctx context.Context, conn *pgx.Conn, p openPromise, half, most map[lock.ID]lock.Span) error {
 	if half == nil { // it is not known how long any job takes
 		return nil
@@ -91,10 +97,13 @@ func (f *Forecaster) judge(ctx context.Context, conn *pgx.Conn, p openPromise, h
 	switch late := most[lock.ID(p.Job)]; {
 	case !runs:
 		danger, why = true, "when it starts is not known: it waits for something that no forecast knows the end of"
+	case p.expired(about):
+		danger = true
+		why = fmt.Sprintf("by the forecast it starts about %s and expires at %s", at(about.Start), at(*p.Expires))
 	case about.End.After(p.By):
 		danger = true
 		why = fmt.Sprintf("by the forecast it starts about %s and ends about %s", at(about.Start), at(about.End))
-	case late.End.After(p.By):
+	case late.End.After(p.By), p.expired(late):
 		return nil // between the two nothing new is told
 	}
 	if danger == p.Danger {
