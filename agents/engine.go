@@ -16,6 +16,7 @@ type EngineCommands struct {
 	Run     []string            // what the engine is to run: submit gets it behind the tag
 	Options []string            // for the engine: submit gets them in BELLHOP_OPTIONS, a line each
 	Timeout time.Duration       // of one call
+	Shipped string              // the engine whose own submit this is; empty: submit is a command of the user's own
 }
 
 // What an engine's command may write: the lines of 10,000 jobs fit, and of a job's log its end.
@@ -56,6 +57,13 @@ func (l *Launcher) RunEngine(
 		vars, err := allowedVars(spec.Vars, line.Vars)
 		if err != nil {
 			return scheduler.EngineSaid{Failed: "refused", Code: scheduler.EngineRefuses, Err: err.Error()}
+		}
+		vars, names, err := e.handVars(spec.Vars, vars)
+		if err != nil {
+			return scheduler.EngineSaid{Failed: "refused", Code: scheduler.EngineRefuses, Err: err.Error()}
+		}
+		if names != "" {
+			env = append(env, "BELLHOP_VARS="+names)
 		}
 		env = append(env, bellhopEnvironment(vars, line)...)
 		args = append(append([]string(nil), args...), e.Run...)

@@ -1,11 +1,18 @@
 package agents
 
 import (
+	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"bellhop/scheduler"
 )
 
 // preset runs one command of a shipped engine beside programs that give recorded answers, and gives what it says, its
@@ -151,5 +158,198 @@ printf '%s\t%s\tSPARK\tme\troot\t%s\t%s\t10%%\tN/A\n' application_1_1 '  bellhop
 	programs["yarn"] = "exit 255"
 	if out, code, _ = preset(t, "spark", "poll", "", in, programs); code == 0 || out != "" {
 		t.Errorf("exit code %d, %s", code, out)
+	}
+}
+
+// hostile are vars whose values would be something else to a shell, to YARN or to Kubernetes, and whose names are those
+// of the variables that a script could have. Spark, and what asks for control characters, has some of its own.
+var hostile = map[string]string{
+	"CUSTOMER": "42", "EMPTY": "", "QUOTES": `it's "$HOME" \ \\ \" $(touch broken) ` + "`touch broken`", "MARKS": "$(CUSTOMER) $$(CUSTOMER) $$ $",
+	"YARN": "{{HOME}} }}{{{ <CPS> <LOG_DIR> a<b", "BLANKS": " \t a  b \t ", "LINES": "\na\n\nb\n\n", "STARS": "* ? [a-z] --image=x", "UTF": "Größe 🙂",
+	"tag": "1", "op": "2", "name": "3", "value": "4", "env": "5", "namespace": "6", "image": "7", "said": "8",
+	"code": "9", "word": "10", "from": "11",
+}
+
+// handed calls the submit of a shipped engine with these vars, as the launcher does, and gives what its program wrote
+// into files of these names.
+func handed(t *testing.T, name, program string, vars map[string]string, options []string, files ...string) []string {
+	t.Helper()
+	dir := t.TempDir()
+	text := "#!/bin/sh\n" + strings.ReplaceAll(program, "DIR", dir) + "\n"
+	for _, p := range []string{"docker", "kubectl", "spark-submit", "sbatch"} {
+		if err := os.WriteFile(filepath.Join(dir, p), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	given, err := json.Marshal(vars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := Spec{Type: testType, Vars: []string{"*"}, WorkDir: dir, Env: map[string]string{"PATH": dir + ":" + os.Getenv("PATH")},
+		Engine: &EngineCommands{Shipped: name, Options: options, Run: []string{"run", "it's $(1)"}, Timeout: time.Minute,
+			Ops: map[string][]string{"submit": EnginePreset(name, "submit")}}}
+	b := setup(t, spec)
+	l := line(7, "$$ args")
+	l.Vars = scheduler.Vars(given)
+	said := b.launcher.RunEngine(t.Context(), scheduler.EngineCall{Type: testType, Op: "submit", Args: []string{"bellhop-7-1"}, Line: &l},
+		func() time.Duration { return time.Minute })
+	if said.Failed != "" {
+		t.Fatalf("%s: %+v", name, said)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "broken")); err == nil {
+		t.Errorf("%s: a var was run as a command", name)
+	}
+	var got []string
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(dir, f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(text))
+	}
+	return got
+}
+
+// environ is what env -0 wrote.
+func environ(text string) map[string]string {
+	vars := map[string]string{}
+	for pair := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
+		name, value, _ := strings.Cut(pair, "=")
+		vars[name] = value
+	}
+	return vars
+}
+
+func gets(t *testing.T, where string, got, want map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if value, there := got[name]; !there || value != want[name] {
+			t.Errorf("%s: var %s is %q (there: %v), not %q", where, name, value, there, want[name])
+		}
+	}
+	if got["BELLHOP_JOB_ID"] != "7" {
+		t.Errorf("%s: the job's id is %q", where, got["BELLHOP_JOB_ID"])
+	}
+}
+
+// Docker takes the values from the environment: none is on a command line.
+func TestPreset_DockerGetsTheVars(t *testing.T) {
+	t.Parallel()
+	got := handed(t, "docker", `printf '%s\0' "$@" >DIR/argv; env -0 >DIR/env`, hostile, []string{"--env=LANG", "debian"}, "argv", "env")
+	argv := strings.Split(strings.TrimSuffix(got[0], "\x00"), "\x00")
+	all, byName := environ(got[1]), map[string]string{}
+	for i, word := range argv {
+		if name, is := strings.CutPrefix(word, "--env="); is {
+			byName[name] = all[name]
+		} else if word == "--env" {
+			byName[argv[i+1]] = all[argv[i+1]]
+		}
+	}
+	gets(t, "docker", byName, hostile)
+	if !slices.Contains(argv, "bellhop-7-1") || strings.Contains(got[0], "touch") ||
+		!strings.HasSuffix(got[0], "\x00--env=LANG\x00debian\x00run\x00it's $(1)\x00$$ args\x00") {
+		t.Errorf("docker is called as %q", argv)
+	}
+}
+
+func TestPreset_SlurmGetsTheVars(t *testing.T) {
+	t.Parallel()
+	gets(t, "slurm", environ(handed(t, "slurm", `env -0 >DIR/env; echo 1`, hostile, nil, "env")[0]), hostile)
+}
+
+// The words and the vars of a Job are what they were, once Kubernetes has put in what it takes for variables.
+func TestPreset_KubernetesGetsTheVars(t *testing.T) {
+	t.Parallel()
+	vars := maps.Clone(hostile)
+	vars["CONTROL"] = "\x01a\x01\x02\x1b[0m\x7f\x01\x01"
+	got := handed(t, "kubernetes", `printf '%s\0' "$@" >DIR/argv; cat >DIR/job`, vars, []string{"--image=debian", "--namespace=work"}, "argv", "job")
+	if !strings.Contains(got[0], "--namespace=work\x00create") || strings.Contains(got[0], "touch") {
+		t.Errorf("kubectl is called as %q", got[0])
+	}
+	var job struct {
+		Spec struct {
+			Template struct {
+				Spec struct {
+					Containers []struct {
+						Image   string
+						Command []string
+						Env     []struct{ Name, Value string }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(got[1]), &job); err != nil {
+		t.Fatalf("%v in %s", err, got[1])
+	}
+	c := job.Spec.Template.Spec.Containers[0]
+	put := func(s string) string { // as Kubernetes does where each $ is another's escape
+		if strings.Contains(strings.ReplaceAll(s, "$$", ""), "$") {
+			t.Errorf("Kubernetes would put variables into %q", s)
+		}
+		return strings.ReplaceAll(s, "$$", "$")
+	}
+	env := map[string]string{}
+	for _, e := range c.Env {
+		env[e.Name] = put(e.Value)
+	}
+	gets(t, "kubernetes", env, vars)
+	for i := range c.Command {
+		c.Command[i] = put(c.Command[i])
+	}
+	if want := []string{"run", "it's $(1)", "$$ args"}; c.Image != "debian" || !slices.Equal(c.Command, want) {
+		t.Errorf("image %s runs %q, not %q", c.Image, c.Command, want)
+	}
+}
+
+// The driver and the executors of Spark get the vars, once Spark and YARN have done to them what they do: Spark cuts
+// blanks at both ends, and YARN writes them between double quotes into a script.
+func TestPreset_SparkGetsTheVars(t *testing.T) {
+	t.Parallel()
+	argv := strings.Split(handed(t, "spark", `printf '%s\0' "$@" >DIR/argv; echo application_1_1`, hostile, []string{"--class", "Main", "x.jar"}, "argv")[0], "\x00")
+	tail := []string{"--class", "Main", "x.jar", "run", "it's $(1)", "$$ args", ""}
+	if !slices.Equal(argv[len(argv)-len(tail):], tail) {
+		t.Errorf("spark-submit is called as %q", argv)
+	}
+	yarn := strings.NewReplacer("<CPS>", ":", "<LOG_DIR>", "/logs", "{{", "$", "}}", "")
+	for _, role := range []string{"spark.yarn.appMasterEnv.", "spark.executorEnv."} {
+		dir := t.TempDir()
+		var script strings.Builder
+		for i, word := range argv {
+			if setting, is := strings.CutPrefix(word, role); is && argv[i-1] == "--conf" {
+				name, value, _ := strings.Cut(setting, "=")
+				fmt.Fprintf(&script, "export %s=\"%s\"\n", name, yarn.Replace(strings.TrimSpace(value)))
+			}
+		}
+		cmd := exec.Command("bash", "-c", script.String()+"exec env -0")
+		cmd.Dir = dir
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v:\n%s", role, err, script.String())
+		}
+		gets(t, role, environ(string(out)), hostile)
+		if files, _ := os.ReadDir(dir); len(files) > 0 {
+			t.Errorf("%s: a var was run as a command", role)
+		}
+	}
+}
+
+// What an engine cannot hand on as it is, is refused; so is what would change where the work goes.
+func TestPreset_VarsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 32<<10)
+	for _, c := range []struct{ engine, name, value, says string }{
+		{"docker", "A", long[1:], ""}, {"docker", "A", long, "at most 32768"}, {"kubernetes", "A", long, "at most 32768"}, {"spark", "A", long, "at most 32768"},
+		{"docker", "A\nHOME", "1", "letters"}, {"spark", "A$(id)", "1", "letters"}, {"kubernetes", "a.b", "1", "letters"}, {"docker", "1A", "1", "letters"},
+		{"docker", "DOCKER_HOST", "tcp://other", "in full"}, {"spark", "SPARK_HOME", "/tmp", "in full"}, {"spark", "DOCKER_HOST", "1", ""},
+		{"docker", "DOCKER_NAMED", "1", ""}, {"slurm", "A", long, ""}, {"", "a.b", long, ""},
+	} {
+		engine, allowed := &EngineCommands{Shipped: c.engine}, []string{"*", "DOCKER_NAMED"}
+		_, names, err := engine.handVars(allowed, map[string]string{c.name: c.value})
+		said := fmt.Sprint(err)
+		refused := err != nil && strings.HasPrefix(said, "vars_refused: ") && strings.Contains(said, c.says)
+		if c.says == "" && err != nil || c.says != "" && !refused {
+			t.Errorf("%s with var %q: %q, %v", c.engine, c.name, names, err)
+		}
 	}
 }

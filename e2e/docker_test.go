@@ -63,19 +63,23 @@ func TestEngine_Docker(t *testing.T) {
 	e := setup(t)
 	host := newDocker(t, e)
 	config := fmt.Sprintf(`agents:
-  - {type: far, mode: engine, engine: docker, command: [/bin/sh, -c], env: {DOCKER_HOST: "%[1]s"}, poll_every: 500ms, submits: 2,
+  - {type: far, mode: engine, engine: docker, command: [/bin/sh, -c], env: {DOCKER_HOST: "%[1]s"}, poll_every: 500ms, submits: 2, vars: [CUSTOMER],
      options: ["--network=none", "--volume=%[2]s:/gate", bellhop-test]}
   - {type: nowhere, mode: engine, engine: docker, command: [/nosuch], env: {DOCKER_HOST: "%[1]s"}, options: ["--network=none", bellhop-test]}
 `, host, e.dir)
 	first := e.serve(config)
-	good := e.insert("type, args", "far", `echo "it's $BELLHOP_JOB_ID"`)
+	good := e.insert("type, args, vars", "far", `echo "it's $BELLHOP_JOB_ID of $CUSTOMER"`, `{"CUSTOMER": "\"a\" & b"}`)
+	dotted := e.insert("type, args, vars", "far", "true", `{"A.B": "1"}`)
 	bad := e.insert("type, args", "far", "echo oops; exit 3")
 	waits := e.insert("type, args", "far", "until [ -e /gate/open ]; do sleep 0.2; done; echo went on")
 	cancelled := e.insert("type, args", "far", "sleep 1000")
 	late := e.insert("type, args, timeout", "far", "sleep 1000", "1 s")
 	refused := e.insert("type", "nowhere")
 	e.waitState(good, "succeeded")
-	has(t, e.logged(good), fmt.Sprintf("out: it's %d", good))
+	has(t, e.logged(good), fmt.Sprintf(`out: it's %d of "a" & b`, good))
+	if j := e.waitState(dotted, "failed"); !strings.Contains(j.Error, "vars_refused: ") {
+		t.Errorf("%+v", j)
+	}
 	if j := e.waitState(bad, "failed"); j.ExitCode != 3 || j.Error != "exit status 3" {
 		t.Errorf("%+v", j)
 	}

@@ -1,6 +1,7 @@
 # Docker: a container's name is its tag, and there is one of a name at the most. The options are those of `docker run`,
 # the image is the last of them. A container that has ended stays until its job's outcome is written.
-op=$1 && shift
+# A job's var may have any name but BELLHOP_…: so has what is set before docker run.
+BELLHOP_OP=$1 && shift
 IFS='
 '
 set -f
@@ -10,18 +11,20 @@ containers() {
 	docker ps --all --no-trunc --filter label=bellhop --format '{{.Names}} {{.ID}} {{.State}}' || exit 1
 }
 
-case $op in
+case $BELLHOP_OP in
 submit)
-	tag=$1 && shift
-	# shellcheck disable=SC2086 # an option a line
-	said=$(docker run --detach --name "$tag" --label bellhop \
-		--env BELLHOP_JOB_ID --env BELLHOP_KEY --env BELLHOP_ATTEMPT --env BELLHOP_FENCE --env TRACEPARENT $BELLHOP_OPTIONS "$@" 2>&1)
+	BELLHOP_TAG=$1 && shift
+	# By name alone: a value on the command line is seen by all on this machine.
+	# shellcheck disable=SC2046,SC2086 # an option a line
+	said=$(docker run --detach --name "$BELLHOP_TAG" --label bellhop \
+		--env BELLHOP_JOB_ID --env BELLHOP_KEY --env BELLHOP_ATTEMPT --env BELLHOP_FENCE --env TRACEPARENT \
+		$(printf '%s\n' "$BELLHOP_VARS" | sed -n 's/^./--env=&/p') $BELLHOP_OPTIONS "$@" 2>&1)
 	code=$?
 	printf '%s\n' "$said" | tail -n 1
 	[ $code = 0 ] && exit
 	printf '%s\n' "$said" >&2
 	# One that could not be started is there, and will never run.
-	if [ "$(docker inspect --format '{{.State.Status}}' "$tag" 2>/dev/null)" = created ]; then docker rm --force "$tag" >/dev/null 2>&1; fi
+	if [ "$(docker inspect --format '{{.State.Status}}' "$BELLHOP_TAG" 2>/dev/null)" = created ]; then docker rm --force "$BELLHOP_TAG" >/dev/null 2>&1; fi
 	case $code in 126 | 127) exit 65 ;; esac # the image has no such command
 	case $said in
 	*"unknown flag"* | *"invalid reference format"*) exit 65 ;;

@@ -2,7 +2,7 @@
 # One pod, tried once: another attempt is bellhop's to make. Needs kubectl.
 op=$1 && shift
 
-image='' cpu='' memory='' account=''
+image='' namespace='' cpu='' memory='' account=''
 set -f
 IFS='
 '
@@ -21,10 +21,16 @@ kube() { kubectl ${namespace:+--namespace="$namespace"} "$@"; }
 
 # json prints a text as JSON has it.
 json() {
-	printf '%s' "$1" | awk 'BEGIN { RS = "\001"; ORS = "" } {
-		gsub(/\\/, "&&"); gsub(/"/, "\\\""); gsub(/\n/, "\\n"); gsub(/\t/, "\\t"); gsub(/\r/, "\\r"); s = s $0
+	printf '%s\001.' "$1" | awk 'BEGIN { RS = "\001"; ORS = "" } {
+		if (NR > 1) s = s (NR > 2 ? "\\u0001" : "") last
+		gsub(/\\/, "&&"); gsub(/"/, "\\\""); gsub(/\n/, "\\n"); gsub(/\t/, "\\t"); gsub(/\r/, "\\r")
+		for (i = 2; i < 32; i++) if (i != 9 && i != 10 && i != 13) gsub(sprintf("%c", i), sprintf("\\u%04x", i))
+		last = $0
 	} END { print "\"" s "\"" }'
 }
+
+# plain is json where Kubernetes would put variables in for $(NAME), and $ for $$.
+plain() { json "$1" | sed 's/\$/$$/g'; }
 
 # jobs prints NAME UID ACTIVE SUCCEEDED FAILED of all that have a tag.
 jobs() {
@@ -38,16 +44,17 @@ submit)
 	[ -n "$image" ] || { echo "options name no image: options: [--image=debian:bookworm]" >&2 && exit 65; }
 	command='' comma=''
 	for word; do
-		command=$command$comma$(json "$word") comma=', '
+		command=$command$comma$(plain "$word") comma=', '
 	done
 	limits='' comma=''
 	[ -n "$cpu" ] && limits="\"cpu\": $(json "$cpu")" comma=', '
 	[ -n "$memory" ] && limits="$limits$comma\"memory\": $(json "$memory")"
 	env='' comma=''
-	for name in JOB_ID KEY ATTEMPT FENCE; do
-		eval "value=\$BELLHOP_$name"
-		env="$env$comma{\"name\": \"BELLHOP_$name\", \"value\": $(json "$value")}" comma=', '
-	done
+	give() { # NAME VALUE
+		env="$env$comma{\"name\": \"$1\", \"value\": $(plain "$2")}" comma=', '
+	}
+	for name in BELLHOP_JOB_ID BELLHOP_KEY BELLHOP_ATTEMPT BELLHOP_FENCE TRACEPARENT; do eval "give $name \"\$$name\""; done
+	for name in $BELLHOP_VARS; do eval "give $name \"\$BELLHOP_VAR_$name\""; done # a name has letters, digits and _
 	said=$(kube create --filename=- --output=name 2>&1 <<JOB
 {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "$tag", "labels": {"bellhop": "job"}},
  "spec": {"backoffLimit": 0, "completions": 1, "parallelism": 1, "template": {"metadata": {"labels": {"bellhop": "job"}}, "spec": {

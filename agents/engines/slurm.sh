@@ -1,6 +1,7 @@
 # Slurm: a job's name there is its tag. What it writes goes to a file TAG.log in the working directory (workdir), which
 # the nodes share with the machine of the scheduler. Needs sbatch, squeue and scancel, and asks sacct where there is one.
-op=$1 && shift
+# A job's var may have any name but BELLHOP_…: so has what is set before sbatch.
+BELLHOP_OP=$1 && shift
 
 # quoted prints words so that a shell reads them as they are.
 quoted() {
@@ -16,15 +17,15 @@ jobs() {
 	squeue -h -u "$(id -un)" -t all -O 'Name:64,JobID:24,State:20,exit_code:16' || exit 1
 }
 
-case $op in
+case $BELLHOP_OP in
 submit)
-	tag=$1 && shift
+	BELLHOP_TAG=$1 && shift
 	IFS='
 '
 	set -f
 	# shellcheck disable=SC2086 # an option a line
 	said=$(printf '#!/bin/sh\nexec%s\n' "$(quoted "$@")" |
-		sbatch --parsable --no-requeue --job-name="$tag" --output="$tag.log" --open-mode=truncate $BELLHOP_OPTIONS 2>&1)
+		sbatch --parsable --no-requeue --job-name="$BELLHOP_TAG" --output="$BELLHOP_TAG.log" --open-mode=truncate $BELLHOP_OPTIONS 2>&1)
 	code=$?
 	if [ $code = 0 ]; then
 		printf '%s\n' "$said" | tail -n 1 | cut -d ';' -f 1

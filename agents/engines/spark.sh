@@ -13,12 +13,32 @@ applications() {
 		$1 ~ /^application_/ && $2 ~ /^bellhop-/ { print $1, $2, $6, $7 }'
 }
 
+# conf prints a value for the environment that YARN writes into a script, between double quotes: so it is read as it is.
+# {{, }} and < would be YARN's, and Spark cuts blanks at both ends. A dot behind it keeps newlines there.
+conf() {
+	case $1 in
+	[![:graph:]]* | *[![:graph:]]) set -- "$(quoted "$1")" && printf '""%s"".' "${1%.}" ;;
+	*) set -- "$(quoted "$1")" && printf %s. "${1%.}" ;;
+	esac
+}
+quoted() { printf '%s.' "$1" | sed 's/[\\"$`]/\\&/g; s/[{}<]/&""/g'; }
+
 case $op in
 submit)
 	tag=$1 && shift
 	# shellcheck disable=SC2086 # an option a line
+	set -- $BELLHOP_OPTIONS "$@"
+	for name in BELLHOP_JOB_ID BELLHOP_KEY BELLHOP_ATTEMPT BELLHOP_FENCE TRACEPARENT $BELLHOP_VARS; do
+		case $name in
+		BELLHOP_* | TRACEPARENT) from=$name ;;
+		*) from=BELLHOP_VAR_$name ;;
+		esac
+		eval "value=\$(conf \"\$$from\")"
+		value=${value%.}
+		set -- --conf "spark.yarn.appMasterEnv.$name=$value" --conf "spark.executorEnv.$name=$value" "$@"
+	done
 	said=$(spark-submit --master yarn --deploy-mode cluster --name "$tag" --conf spark.yarn.submit.waitAppCompletion=false \
-		--conf spark.yarn.maxAppAttempts=1 --conf spark.yarn.tags="$tag" $BELLHOP_OPTIONS "$@" 2>&1)
+		--conf spark.yarn.maxAppAttempts=1 --conf spark.yarn.tags="$tag" "$@" 2>&1)
 	code=$?
 	if [ $code = 0 ]; then
 		printf '%s\n' "$said" | grep -o 'application_[0-9]*_[0-9]*' | tail -n 1

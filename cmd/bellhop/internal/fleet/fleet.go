@@ -53,5 +53,9 @@ func engineCommands(a config.Agent) *agents.EngineCommands {
 			ops[op] = agents.EnginePreset(e.Name, op)
 		}
 	}
-	return &agents.EngineCommands{Ops: ops, Run: a.Command, Options: e.Options, Timeout: e.CallTimeout}
+	engine := &agents.EngineCommands{Ops: ops, Run: a.Command, Options: e.Options, Timeout: e.CallTimeout}
+	if e.Preset() && len(e.Submit) == 0 {
+		engine.Shipped = e.Name
+	}
+	return engine
 }
