@@ -295,8 +295,9 @@ func alike(s gateState) gateState {
 
 // rank is another number for each instance that differs.
 func (i sleeper) rank() (n uint64) {
-	for _, part := range []uint64{uint64(i.state), uint64(i.keep), uint64(i.serves), uint64(i.shut), uint64(i.ended), uint64(i.again)} {
-		n = n<<3 | part
+	n = uint64(i.state)<<3 | uint64(i.keep)
+	for _, a := range []answer{i.serves, i.shut, i.ended, i.again} {
+		n = n<<3 | uint64(a)
 	}
 	for _, is := range []bool{i.had, i.want, i.armed, i.look, i.ring, i.unseen} {
 		if n <<= 1; is {
