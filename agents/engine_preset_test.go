@@ -343,6 +343,8 @@ func TestPreset_VarsThatAreRefused(t *testing.T) {
 		{"docker", "A\nHOME", "1", "letters"}, {"spark", "A$(id)", "1", "letters"}, {"kubernetes", "a.b", "1", "letters"}, {"docker", "1A", "1", "letters"},
 		{"docker", "DOCKER_HOST", "tcp://other", "in full"}, {"spark", "SPARK_HOME", "/tmp", "in full"}, {"spark", "DOCKER_HOST", "1", ""},
 		{"docker", "DOCKER_NAMED", "1", ""}, {"slurm", "A", long, ""}, {"", "a.b", long, ""},
+		{"slurm", "a.b", "1", "letters"}, {"slurm", "SBATCH_EXPORT", "NONE", "in full"}, {"slurm", "PWD", "/x", "itself"},
+		{"docker", "PPID", "7", "itself"}, {"docker", "HTTPS_PROXY", "http://other", "in full"}, {"spark", "PWD", "/x", ""},
 	} {
 		engine, allowed := &EngineCommands{Shipped: c.engine}, []string{"*", "DOCKER_NAMED"}
 		_, names, err := engine.handVars(allowed, map[string]string{c.name: c.value})

@@ -16,6 +16,7 @@ type WakePolicy struct {
 	full      time.Time     // since when there is room for nothing, zero: there is
 	refused   time.Time     // the gate could not be had: not to be asked for before
 	asked     time.Time     // when it was last asked for
+	waits     time.Time     // since when it looks more and more seldom, while it asks
 	quiet     time.Duration // how long the rate of claims must stay low before the gate is asked for
 	pause     time.Duration
 }
@@ -97,7 +98,14 @@ func (p WakePolicy) Woke(now time.Time) WakePolicy {
 
 // Asked tells that the gate is asked for from now on.
 func (p WakePolicy) Asked(now time.Time) WakePolicy {
-	p.asked, p.since, p.rings, p.full = now, now, 0, time.Time{}
+	p.asked, p.waits, p.since, p.rings, p.full = now, now, now, 0, time.Time{}
+	return p
+}
+
+// Again tells that an instance that slept behind another asks for the gate anew. It nearly always sleeps again within
+// wakeSlow, and has looked then: a look before would be one too many.
+func (p WakePolicy) Again(now time.Time) WakePolicy {
+	p.waits = now.Add(-16 * wakeSlow)
 	return p
 }
 
@@ -122,7 +130,7 @@ func (p WakePolicy) Quiet(now time.Time) (WakePolicy, bool) {
 func (p WakePolicy) Pause(s GateState, now time.Time) (WakePolicy, time.Duration) {
 	switch {
 	case s == GateAsking: // a silent producer may keep its transaction open for hours
-		waited := now.Sub(p.asked)
+		waited := now.Sub(p.waits)
 		p.pause = max(min(max(waited/16, wakeQuick), wakeAsk), min(waited/1000, wakeLong))
 	case !p.full.IsZero(), !now.After(p.refused):
 		p.pause = min(max(2*p.pause, wakeQuick), wakeLong)

@@ -169,6 +169,7 @@ func TestPace_Pauses(t *testing.T) {
 		{"just asked", most(asking, GateAsking, now), wakeQuick},
 		{"asked a while ago", most(asking, GateAsking, now.Add(time.Second)), wakeAsk},
 		{"asked an hour ago", most(asking, GateAsking, now.Add(time.Hour)), wakeLong},
+		{"asked anew after an hour", most(asking.Again(now.Add(time.Hour)), GateAsking, now.Add(time.Hour)), wakeSlow},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)

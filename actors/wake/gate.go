@@ -121,6 +121,9 @@ func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
 	if g.state.State != before && g.state.State == scheduler.GateAwake {
 		g.policy = g.policy.Woke(now)
 	}
+	if before == scheduler.GateAsleep && g.state.State == scheduler.GateAsking {
+		g.policy = g.policy.Again(now)
+	}
 	for _, e := range effects {
 		switch e {
 		case scheduler.GateScan:

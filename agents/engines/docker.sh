@@ -1,6 +1,6 @@
 # Docker: a container's name is its tag, and there is one of a name at the most. The options are those of `docker run`,
 # the image is the last of them. A container that has ended stays until its job's outcome is written.
-# A job's var may have any name but BELLHOP_…: so has what is set before docker run.
+# A job's var may have nearly any name but BELLHOP_…: so has what is set before docker run.
 BELLHOP_OP=$1 && shift
 IFS='
 '

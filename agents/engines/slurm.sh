@@ -1,6 +1,6 @@
 # Slurm: a job's name there is its tag. What it writes goes to a file TAG.log in the working directory (workdir), which
 # the nodes share with the machine of the scheduler. Needs sbatch, squeue and scancel, and asks sacct where there is one.
-# A job's var may have any name but BELLHOP_…: so has what is set before sbatch.
+# A job's var may have nearly any name but BELLHOP_…: so has what is set before sbatch.
 BELLHOP_OP=$1 && shift
 
 # quoted prints words so that a shell reads them as they are.

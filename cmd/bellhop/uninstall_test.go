@@ -20,8 +20,9 @@ func TestUninstall_RemovesWhatItListed(t *testing.T) {
 		insert into public.image (id, path) values (1, 'a.png')`)
 	s.ok("attach", "image", "--type", "a", "--pool", "1")
 	s.id("a", "x")
+	s.sql(`select bellhop.watch_table('w', null, '{"table": "public.image"}')`)
 	has(t, s.ok("uninstall"), "jobs: 1, unfinished: 1", "bellhop_attached", "schema   fossology",
-		"_insert on public.image", "bellhop_operator", "bellhop uninstall --drop")
+		"_insert on public.image", "trigger  bellhop_sensor_", "bellhop_operator", "bellhop uninstall --drop")
 	s.ok("ls") // nothing was changed
 
 	s.sql(`insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)

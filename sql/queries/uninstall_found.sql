@@ -34,7 +34,8 @@ with recursive ours as (
               when x.class = 'pg_attrdef'::regclass then 'default' when x.class = 'pg_class'::regclass and x.sub > 0 then 'column'
               else x.type end as kind,
          case when x.class = 'pg_attrdef'::regclass then regexp_replace(x.identity, '^for ', '') else x.identity end as name,
-         coalesce(g.tgname ~ '^_900_bellhop_\d+_' and p.proname = 'ring_rows' and p.pronamespace in (select o.oid from ours o), false) as attached
+         coalesce((g.tgname ~ '^_900_bellhop_\d+_' and p.proname = 'ring_rows' or g.tgname ~ '^bellhop_sensor_[0-9a-f]{16}$' and p.proname = 'table_sensor')
+                  and p.pronamespace in (select o.oid from ours o), false) as put -- by bellhop, on a table of the user's: for an attachment, or a sensor
     from named x
     left join pg_constraint k on x.class = 'pg_constraint'::regclass and k.oid = x.obj
     left join pg_trigger g on x.class = 'pg_trigger'::regclass and g.oid = x.obj
@@ -42,7 +43,7 @@ with recursive ours as (
 )
 select 1 as rank, 'schema' as kind, o.nspname::text as name, '' as kept, false as yours from ours o
 union all
-select case when u.attached then 2 else 3 end, u.kind, u.name, '', not u.attached from using_ours u
+select case when u.put then 2 else 3 end, u.kind, u.name, '', not u.put from using_ours u
 union all
 select 4, 'role', r.rolname::text, '', false from pg_roles r
  where r.rolname = any ($1::text[])

@@ -14,7 +14,7 @@ var lookBatchCountSQL = sql.Query("look_batch_count")
 type BatchCount struct {
 	Jobs        int64 `json:"jobs"`
 	Waiting     int64 `json:"waiting"`
-	Running     int64 `json:"running"`
+	Running     int64 `json:"running"` // or assigned
 	Succeeded   int64 `json:"succeeded"`
 	Failed      int64 `json:"failed"`
 	Cancelled   int64 `json:"cancelled"`

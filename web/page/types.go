@@ -99,7 +99,7 @@ func typeRows(waits []view.WaitRow, history []view.HistoryRow, f fleet) []typeRo
 	}
 	slices.SortFunc(rows, func(a, b typeRow) int {
 		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.Age, a.Age), cmp.Compare(b.Failed, a.Failed),
-			cmp.Compare(b.Running, a.Running), cmp.Compare(b.Done, a.Done), cmp.Compare(a.Type, b.Type))
+			cmp.Compare(b.Running+b.Assigned, a.Running+a.Assigned), cmp.Compare(b.Done, a.Done), cmp.Compare(a.Type, b.Type))
 	})
 	return rows
 }
