@@ -107,8 +107,10 @@ func (g *gate) over(c actor.Context, m *gateOver, now time.Time) {
 		}
 	}
 	how := scheduler.GateEnded
-	if m.err == nil {
-		how = scheduler.GateAgain
+	if m.err == nil { // its time is over, and nothing else
+		if how = scheduler.GateAgain; g.state.State == scheduler.GateAsleep {
+			g.policy = g.policy.Again(now)
+		}
 	}
 	g.step(c, scheduler.GateEvent{Kind: how, Ask: m.ask}, now)
 }
@@ -120,9 +122,6 @@ func (g *gate) step(c actor.Context, ev scheduler.GateEvent, now time.Time) {
 	g.Show.Store(int32(g.state.State))
 	if g.state.State != before && g.state.State == scheduler.GateAwake {
 		g.policy = g.policy.Woke(now)
-	}
-	if before == scheduler.GateAsleep && g.state.State == scheduler.GateAsking {
-		g.policy = g.policy.Again(now)
 	}
 	for _, e := range effects {
 		switch e {
