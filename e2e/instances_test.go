@@ -232,14 +232,16 @@ func TestInstances_SIGTERMGivesBackAtOnce(t *testing.T) {
 	runs := e.serve(yaml)
 	e.insertMany(5, "hold")
 	j.waitRunning(e, runs, 5)
-	best := time.Hour
+	late := time.Hour
 	for range 10 {
+		launched := time.Now()
 		next := e.serve(yaml)
+		most := max(2*time.Second, 3*time.Since(launched))
 		before, begun := j.alive(), len(j.entries())
 		began := time.Now()
 		runs.signal(syscall.SIGTERM)
 		pgtest.Eventually(t, patience, "the next one runs the jobs", func() bool { return len(j.entries()) == begun+5 })
-		best = min(best, time.Since(began))
+		late = min(late, time.Since(began)-most)
 		if code := runs.exit(); code != 0 {
 			t.Errorf("exit code %d", code)
 		}
@@ -247,13 +249,14 @@ func TestInstances_SIGTERMGivesBackAtOnce(t *testing.T) {
 			t.Errorf("agents %v outlive their scheduler", left)
 		}
 		j.waitRunning(e, next, 5)
-		if runs = next; best <= 2*time.Second {
+		if runs = next; late <= 0 {
 			break
 		}
 	}
-	// The promise is one second; the rest, and nine more tries, are for a busy machine.
-	if best > 2*time.Second {
-		t.Errorf("picked up by the successor after %v at best", best)
+	// The promise is one second; the rest, and nine more tries, are for a busy machine. There a start, which takes 0.3 s
+	// otherwise, takes longer, too.
+	if late > 0 {
+		t.Errorf("picked up by the successor %v after what is allowed at best", late)
 	}
 	j.letGo()
 	e.waitAll("succeeded 5")
