@@ -48,6 +48,9 @@ func (w *witness) takes(ctx context.Context, url string, lease time.Duration) er
 		if err == nil {
 			worked, err = w.takeOne(ctx, conn, lease)
 		}
+		if err != nil && conn != nil { // as every client does: a session that began read only stays so
+			_ = conn.Close(context.WithoutCancel(ctx))
+		}
 		if err != nil || !worked { // a server that is away, or nothing to do: a witness may ask again
 			select {
 			case <-ctx.Done():
