@@ -245,6 +245,9 @@ func (m *membership) onBeaten(c actor.Context, b *beaten) {
 			if b.joined {
 				m.unpublished() // their rows are new
 				m.Log.Info("instance registered", "instance", m.ID())
+			} else {
+				m.Log.Info("the lease is back: new work begins", "heartbeat_took", time.Since(b.asked).Round(time.Millisecond),
+					"lag", m.Lag)
 			}
 			m.fenced = false
 			m.Tell(message.RoleDispatcher, &message.Joined{})

@@ -96,6 +96,9 @@ func (t *torture) play(ctx context.Context, h history) (out outcome, err error) 
 
 // suffer puts the work under the fault, heals what is broken, and gathers what is left to read.
 func (s *stage) suffer(ctx context.Context, h history) (e evidence, err error) {
+	if s.lag > quickLag {
+		s.did("lag %s", s.lag)
+	}
 	l := &load{lag: s.lag, luck: rand.New(rand.NewPCG(s.luck.Uint64(), 0)), told: newExpectation()}
 	config, err := pgxpool.ParseConfig(s.database)
 	if err != nil {
@@ -180,7 +183,7 @@ func (s *stage) recovers(ctx context.Context, token int64) (time.Duration, error
 	if err != nil {
 		return 0, err
 	}
-	end := time.Now().Add(patience)
+	end := time.Now().Add(s.stretched(patience))
 	for time.Now().Before(end) && ctx.Err() == nil {
 		var state string
 		if err := s.admin.QueryRow(ctx, "select state from bellhop.jobqueue where id = $1", id).Scan(&state); err == nil &&
@@ -210,6 +213,9 @@ func (s *stage) gather(ctx context.Context, over error, l *load, e *evidence) er
 	}
 	if over != nil {
 		s.did("%v", over) // the rows tell which work is open
+		if n := s.leasesLost(); n > 0 {
+			s.did("%d leases were lost in all: where no fault explains them, the machine needs a --lag above %s", n, s.lag)
+		}
 	} else if e.idle, over = s.afterRest(ctx); over != nil {
 		return over
 	}
@@ -257,7 +263,7 @@ func (s *stage) over(ctx context.Context) error {
 		if n != before {
 			before, since = n, time.Now()
 		}
-		return n == 0 || time.Since(since) > standstill, err
+		return n == 0 || time.Since(since) > s.stretched(standstill), err
 	})
 	if err == nil && n > 0 {
 		err = fmt.Errorf("%d pieces of work stand still", n)

@@ -167,3 +167,14 @@ func marked(journal string) (pids []int) {
 	}
 	return pids
 }
+
+// leasesLost counts how often instances said that they had lost their leases.
+func (s *stage) leasesLost() (n int) {
+	for _, i := range append(s.instances, s.gone...) {
+		said, err := os.ReadFile(filepath.Join(i.dir, "log"))
+		if err == nil {
+			n += bytes.Count(said, []byte(`"msg":"lease lost`))
+		}
+	}
+	return n
+}

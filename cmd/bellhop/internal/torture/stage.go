@@ -21,15 +21,29 @@ import (
 	"bellhop/pgdev/wire"
 )
 
-// patience is for what takes a second on a machine with nothing else to do.
+// patience is for what takes a second on a machine with nothing else to do, and a lag of that machine (quickLag).
 const patience = 90 * time.Second
+
+// quickLag is the lag that the instances promise where the machine can keep so short a one.
+const quickLag = 3 * time.Second
+
+// paced is the lag for a machine where a command takes so long: a heartbeat that takes longer than four fifths of the
+// lag ends what runs, and a queue whose instances lose their leases again and again finishes no long job.
+func paced(command time.Duration) time.Duration {
+	return min(max(quickLag, 10*command), 5*quickLag).Round(time.Millisecond)
+}
+
+// stretched gives a time that is meant for a quick machine as this machine needs it.
+func (s *stage) stretched(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * max(1, s.lag.Seconds()/quickLag.Seconds()) * max(1, s.slower))
+}
 
 // stage is where one history happens: a database, its instances and what is done to them.
 type stage struct {
-	program  string // the bellhop under test
-	lag      time.Duration
-	dir      string // of this history
-	database string // its URL for instances and clients
+	program  string        // the bellhop under test
+	lag      time.Duration // of its instances; 0 until prepare knows what the machine can keep
+	dir      string        // of this history
+	database string        // its URL for instances and clients
 	servers  []*pgdev.Cluster
 	luck     *rand.Rand // it may be used at once by several
 	admin    *pgxpool.Pool
@@ -116,7 +130,7 @@ func (s *stage) again(ctx context.Context, what string, do func() error) error {
 
 // until looks until it is so. The last error says why it is not.
 func (s *stage) until(ctx context.Context, what string, look func() (bool, error)) error {
-	for end := time.Now().Add(patience); ; {
+	for end := time.Now().Add(s.stretched(patience)); ; {
 		ok, err := look()
 		if ok {
 			return nil
@@ -125,7 +139,7 @@ func (s *stage) until(ctx context.Context, what string, look func() (bool, error
 			return ctx.Err()
 		}
 		if time.Now().After(end) {
-			return errors.Join(fmt.Errorf("%s: not within %s", what, patience), err)
+			return errors.Join(fmt.Errorf("%s: not within %s", what, s.stretched(patience)), err)
 		}
 		s.pause(ctx, 50*time.Millisecond)
 	}
@@ -144,6 +158,7 @@ func (s *stage) prepare(ctx context.Context, instances int, lines bool) error {
 			return err
 		}
 	}
+	began := time.Now()
 	definition := filepath.Join(s.dir, "workflow.yaml")
 	if err := os.WriteFile(definition, []byte(workflowText), 0o600); err != nil {
 		return err
@@ -154,7 +169,10 @@ func (s *stage) prepare(ctx context.Context, instances int, lines bool) error {
 	if err := s.run(ctx, "attach", "torture_row", "--type", "warm", "--pool", "4", "--status-col", "status"); err != nil {
 		return err
 	}
-	began := time.Now()
+	if s.lag == 0 {
+		s.lag = paced(time.Since(began) / 2)
+	}
+	began = time.Now()
 	for range instances {
 		if err := s.add(lines); err != nil {
 			return err
