@@ -27,6 +27,7 @@ type claims struct {
 	took    time.Duration
 	again   time.Duration
 	ages    time.Time
+	looked  chan struct{}
 }
 
 func (q *claims) Claim(context.Context, scheduler.InstanceID, scheduler.Demand) ([]scheduler.Job, error) {
@@ -37,11 +38,11 @@ func (q *claims) Claim(context.Context, scheduler.InstanceID, scheduler.Demand) 
 	return jobs, q.down
 }
 
-func (q *claims) Again() time.Duration { return q.again }
+func (q *claims) Later() (limit time.Duration, ages time.Time, looked <-chan struct{}) {
+	return q.again, q.ages, q.looked
+}
 
-func (q *claims) Ages() time.Time { return q.ages }
-
-func (q *claims) Claims(context.Context, scheduler.InstanceID) ([]scheduler.Hold, error) {
+func (q *claims) Claims(context.Context, scheduler.InstanceID, []scheduler.Claim, bool) ([]scheduler.Hold, error) {
 	q.add("claims?")
 	return q.holds, nil
 }
@@ -234,6 +235,26 @@ func TestDispatcher_LooksAgainWhenALimitPerTimeLetsIt(t *testing.T) {
 		q.again = 0
 		q.take(start)
 		after[message.Deals](s, 5*time.Second, message.RoleHost("h"))
+		if names, at := q.take(start); len(names) != 1 || at[0] < 700*time.Millisecond || at[0] > 710*time.Millisecond {
+			t.Errorf("%q at %v, want one claim, 700 ms after the first", names, at)
+		}
+	})
+}
+
+// A claim that began a look is followed by another as soon as that is over.
+func TestDispatcher_ClaimsWhenALookIsOver(t *testing.T) {
+	t.Parallel()
+	q := &claims{}
+	playDispatcher(t, q, func(s *stage, start time.Time) {
+		q.looked = make(chan struct{})
+		s.Tell(message.RoleDispatcher, &message.Rang{Inserted: true})
+		after[message.Deals](s, 0, message.RoleHost("h"))
+		q.take(start)
+		looked := q.looked
+		q.looked = nil
+		after[message.Deals](s, 700*time.Millisecond, message.RoleHost("h"))
+		close(looked)
+		after[message.Deals](s, time.Second, message.RoleHost("h"))
 		if names, at := q.take(start); len(names) != 1 || at[0] < 700*time.Millisecond || at[0] > 710*time.Millisecond {
 			t.Errorf("%q at %v, want one claim, 700 ms after the first", names, at)
 		}

@@ -62,7 +62,9 @@ func (p *ports) Claim(
 	return jobs, err
 }
 
-func (p *ports) Claims(ctx context.Context, me scheduler.InstanceID) (holds []scheduler.Hold, err error) {
+func (p *ports) Claims(
+	ctx context.Context, me scheduler.InstanceID, _ []scheduler.Claim, _ bool,
+) (holds []scheduler.Hold, err error) {
 	err = p.claimer.use(ctx, func() (err error) {
 		if p.asserted != p.claimer.opened && p.n.w.server.without != assertBeforeClaim {
 			return &scheduler.Unreachable{Err: errNotAsserted}

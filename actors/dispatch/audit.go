@@ -39,6 +39,7 @@ type claimsRead struct {
 	generation int // how often a connection had been lost or found again by then
 	holds      []scheduler.Hold
 	asked      []scheduler.Claim
+	scan       bool      // it was read for claims of which we do not know, too
 	audit      *auditing // nil: a look for cancels and for claims that are not ours any more
 	err        error
 }
@@ -50,6 +51,7 @@ type auditOver struct{ audit *auditing }
 type claimsReader struct {
 	busy    bool                     // a look is under way
 	rerun   bool                     // and another is wanted after it
+	scan    bool                     // which is for unknown claims, too
 	unknown map[scheduler.Claim]bool // what the last one found to be ours and we did not know of
 }
 
@@ -64,28 +66,32 @@ func (d *dispatcher) startAudit(c actor.Context) {
 func (d *dispatcher) readClaims(c actor.Context, m *claimsRead) {
 	inst, ctx, self := d.inst, d.ctx, c.Self()
 	m.generation = d.connGeneration
+	of := make([]scheduler.Claim, 0, len(d.running))
 	for _, hold := range d.running {
-		m.asked = append(m.asked, hold.Claim)
+		of = append(of, hold.Claim)
+	}
+	if m.asked = of; m.audit != nil {
+		of = nil
 	}
 	go func() {
-		m.holds, m.err = inst.Holdings.Claims(ctx, inst.ID())
+		m.holds, m.err = inst.Holdings.Claims(ctx, inst.ID(), of, m.scan)
 		inst.Send(self, m)
 	}()
 }
 
 // checkClaims finds running jobs that were asked to stop, and such that are not
-// ours any more: deleted, changed by hand, taken over; and such that are ours
-// and that we do not know of.
-func (d *dispatcher) checkClaims(c actor.Context) {
+// ours any more: deleted, changed by hand, taken over; and, in a scan, such that
+// are ours and that we do not know of.
+func (d *dispatcher) checkClaims(c actor.Context, scan bool) {
 	if !d.ready || d.fenced {
 		return
 	}
 	if d.claims.busy {
-		d.claims.rerun = true
+		d.claims.rerun, d.claims.scan = true, d.claims.scan || scan
 		return
 	}
-	d.claims.busy, d.claims.rerun = true, false
-	d.readClaims(c, &claimsRead{})
+	d.claims.busy, d.claims.rerun, d.claims.scan = true, false, false
+	d.readClaims(c, &claimsRead{scan: scan})
 }
 
 func (d *dispatcher) onClaimsRead(c actor.Context, m *claimsRead) {
@@ -120,9 +126,11 @@ func (d *dispatcher) onClaimsRead(c actor.Context, m *claimsRead) {
 			d.inst.Tell(message.RoleMSQs, &message.Drop{Claims: gone})
 		}
 	}
-	d.checkUnknown(m)
+	if m.scan {
+		d.checkUnknown(m)
+	}
 	if d.claims.rerun {
-		d.checkClaims(c)
+		d.checkClaims(c, d.claims.scan)
 	}
 }
 

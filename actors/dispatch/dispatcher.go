@@ -71,7 +71,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *message.Rang:
 		d.onRang(c, m)
 	case *message.CancelRang:
-		d.checkClaims(c)
+		d.checkClaims(c, false)
 	case *claimsRead:
 		d.onClaimsRead(c, m)
 	case *message.Credits:
@@ -247,7 +247,7 @@ func (d *dispatcher) onRang(c actor.Context, m *message.Rang) {
 	}
 	d.happened(c, intake.Woken{Rang: true, Readmitted: !m.ByGate && !m.Inserted, Scan: m.Scan && !m.ByGate})
 	if m.Scan && !m.ByGate {
-		d.checkClaims(c)
+		d.checkClaims(c, true)
 	}
 }
 
@@ -258,10 +258,17 @@ func (d *dispatcher) claim(c actor.Context, claim intake.Claim) {
 	m := &claimed{claim: claim}
 	go func() {
 		m.jobs, m.err = inst.Queue.Claim(ctx, inst.ID(), m.claim.Demand)
-		if m.claim.Demand.Locked {
-			m.again, m.ages = inst.Queue.Again(), inst.Queue.Ages()
-		}
+		var looked <-chan struct{}
+		m.again, m.ages, looked = inst.Queue.Later()
 		inst.Send(self, m)
+		if looked == nil {
+			return
+		}
+		select {
+		case <-looked:
+			inst.Send(self, &message.Rang{Inserted: true}) // jobs may have come; nothing else is ready again
+		case <-ctx.Done():
+		}
 	}()
 }
 
@@ -302,7 +309,9 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 		}
 	}
 	d.happened(c, ev)
-	d.lookAgain(c, m, now)
+	if m.claim.Demand.Locked {
+		d.lookAgain(c, m, now)
+	}
 	if m.err == nil && !m.claim.Probe && !m.claim.Demand.Locked { // producers of jobs with locks always ring
 		d.inst.Tell(message.RoleGate, message.Took(brought))
 	}

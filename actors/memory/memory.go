@@ -94,12 +94,12 @@ func (m *Queue) settleWaiters() {
 	})
 }
 
-// Again: it knows no limits.
-func (m *Queue) Again() time.Duration { return 0 }
+// Later: it knows no limits, and claims look at everything.
+func (m *Queue) Later() (limit time.Duration, ages time.Time, looked <-chan struct{}) {
+	return 0, ages, nil
+}
 
-// Ages and Reserve: it knows no locks.
-func (m *Queue) Ages() time.Time { return time.Time{} }
-
+// Reserve: it knows no locks.
 func (m *Queue) Reserve(context.Context) (n int, next time.Time, err error) {
 	return 0, time.Time{}, nil
 }
@@ -191,7 +191,9 @@ func (m *Queue) ExplainWaiting(context.Context, scheduler.Looker) (scheduler.Exp
 	return scheduler.Explained{}, nil
 }
 
-func (m *Queue) Claims(_ context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error) {
+func (m *Queue) Claims(
+	_ context.Context, me scheduler.InstanceID, _ []scheduler.Claim, _ bool,
+) ([]scheduler.Hold, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var holds []scheduler.Hold

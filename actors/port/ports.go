@@ -18,17 +18,18 @@ type Queue interface {
 	// nothing but an error on a connection that is newer than the last Assert.
 	// What was taken before another error comes beside it.
 	Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error)
-	// Again is how long after the last claim of jobs with locks a limit per time
-	// lets another one start; 0: none is used up.
-	Again() time.Duration
-	// Ages is when the first of the jobs at which the last claim of jobs with locks
-	// has looked is to be reserved for; zero: none of them.
-	Ages() time.Time
+	// Later is when another claim may bring more than the last one did. After one of jobs with locks: after how long a
+	// limit per time lets another start, 0 where none is used up; and when the first of the jobs at which it has looked is
+	// to be reserved for, zero for none. looked closes when a look is over that the last claim began, for jobs that it
+	// left out; nil: it began none.
+	Later() (limit time.Duration, ages time.Time, looked <-chan struct{})
 }
 
 // Holdings is what the database says this instance holds.
 type Holdings interface {
-	Claims(ctx context.Context, me scheduler.InstanceID) ([]scheduler.Hold, error)
+	// Claims says it of these claims and, if they are asked for, of all others: what it says of those may be older by as
+	// long as it takes to read them. Where of is nil it says it of all, as it is after every claim made before.
+	Claims(ctx context.Context, me scheduler.InstanceID, of []scheduler.Claim, others bool) ([]scheduler.Hold, error)
 	// Reassert takes again what runs here and a crash of the database has un-claimed.
 	Reassert(ctx context.Context, me scheduler.InstanceID, holds []scheduler.Hold) (int, error)
 	// Assert does the same with all that runs here, without which there are no

@@ -1,6 +1,7 @@
 package position
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -16,13 +17,14 @@ import (
 // back) it may miss, so it is good for one value of Demand.Readmitted, which grows
 // with all of that; and no longer than horizonLife, since another instance may give
 // something back, or a row may have been locked for a moment: the safety scan
-// looks at everything.
+// looks at everything. After that, something has to look at what lies under it: the next claim, or, where that would
+// take long, a Look.
 type horizon struct {
 	readmitted uint64
 	taken      time.Time
-	whole      time.Time // the claim of everything that it goes back to
+	whole      time.Time // the claim or the look that it goes back to, of everything
 	xmax       string
-	inProgress []string // transactions that were under way
+	inProgress []string // transactions that were under way, and those of jobs that a look has found
 }
 
 const (
@@ -40,6 +42,8 @@ const (
 	horizonInProgress = 64
 	// What a claim may take for each job that it brings.
 	horizonEach = 50 * time.Microsecond
+	// A claim of everything, behind which a tail begins, pays after so many claims above a horizon where much has come.
+	horizonPays = 8
 	// A horizon, or a tail, is good for so many times as long as the claim of everything took from which it is, if that
 	// is longer: else a queue with millions of dead entries would do little but walk past them. The safety scan looks at
 	// everything all the same.
@@ -52,9 +56,10 @@ type horizons struct {
 	till time.Duration // and till when claims above a horizon are not
 	life time.Duration // horizonLife
 	long time.Duration // walkShare
+	look time.Duration // LookWhen
 	of   map[scheduler.TypeName]*horizon
 	slow map[scheduler.TypeName]bool          // the last claim of everything was
-	walk map[scheduler.TypeName]time.Duration // and took so long
+	walk map[scheduler.TypeName]time.Duration // and it, or the last look, took so long
 	trip time.Duration                        // what the last snapshot took to come
 	went time.Time                            // and when that was
 }
@@ -79,19 +84,53 @@ func eligible(d scheduler.Demand) bool {
 }
 
 // start returns the horizon of all types of a demand: the oldest of theirs, since
-// what an older snapshot shows a newer one shows too. Nil: there is none.
-func (f *horizons) start(d scheduler.Demand, now time.Time) *horizon {
-	var oldest *horizon
+// what an older snapshot shows a newer one shows too. Nil: there is none. stale: a look at what lies under it is due.
+func (f *horizons) start(d scheduler.Demand, now time.Time) (all *horizon, stale bool) {
 	for _, t := range d.Types {
 		one := f.of[t.Type]
-		if one == nil || one.readmitted != d.Readmitted || now.Sub(one.whole) > max(f.life, f.long*f.walk[t.Type]) {
-			return nil
+		if one == nil {
+			return nil, false
 		}
-		if oldest == nil || one.taken.Before(oldest.taken) {
-			oldest = one
+		if one.readmitted != d.Readmitted || now.Sub(one.whole) > max(f.life, f.long*f.walk[t.Type]) {
+			if f.walk[t.Type] < f.look {
+				return nil, false
+			}
+			stale = true
+		}
+		if all = all.with(one); len(all.inProgress) > horizonInProgress {
+			return nil, false
 		}
 	}
-	return oldest
+	return all, stale
+}
+
+// with is what a claim above both horizons looks above.
+func (h *horizon) with(one *horizon) *horizon {
+	if h == nil || h == one {
+		return one
+	}
+	both, newer := *h, one
+	if one.taken.Before(h.taken) {
+		both, newer = *one, h
+	}
+	both.inProgress = both.and(newer.inProgress) // a look may have found something for the newer one
+	both.readmitted = min(both.readmitted, newer.readmitted)
+	if newer.whole.Before(both.whole) {
+		both.whole = newer.whole
+	}
+	return &both
+}
+
+// and adds transactions to those that were under way, each once. The snapshot shows none from its xmax on: a claim that
+// looked for such a one by name, too, would take it that the same job came twice.
+func (h *horizon) and(others []string) []string {
+	all := slices.Clone(h.inProgress)
+	for _, x := range others {
+		if before := len(x) < len(h.xmax) || len(x) == len(h.xmax) && x < h.xmax; before && !slices.Contains(all, x) {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // needsSnapshot reports whether a snapshot is to be taken before a claim: claims of
@@ -125,7 +164,7 @@ func (f *horizons) observe(
 	next, taken := snapshotHorizon(snapshot.Text)
 	next.readmitted, next.taken, next.whole = d.Readmitted, now, now
 	if above != nil {
-		next.whole = above.whole
+		next.whole, next.readmitted = above.whole, above.readmitted
 	}
 	for _, t := range d.Types {
 		if above == nil && n <= horizonFew {
@@ -138,13 +177,14 @@ func (f *horizons) observe(
 		switch {
 		case all && taken:
 			f.of[t.Type] = &next
-		case above != nil && (n > horizonFew && !f.slow[t.Type] || took >= max(f.till+time.Duration(n)*horizonEach, long)):
+		case above != nil && !all && (n > horizonFew && !f.slow[t.Type] ||
+			took >= max(f.till+time.Duration(n)*horizonEach, long, f.walk[t.Type]/horizonPays)):
 			delete(f.of, t.Type) // much has come: that is for the index of priorities
 		}
 	}
 }
 
-func (h *horizon) snapshot() *Snapshot { return &Snapshot{h.xmax, h.inProgress, h.whole} }
+func (h *horizon) snapshot() *Snapshot { return &Snapshot{h.xmax, h.inProgress, h.whole, h.readmitted} }
 
 // snapshotHorizon reads xmin:xmax:xip,xip.
 func snapshotHorizon(text string) (f horizon, ok bool) {

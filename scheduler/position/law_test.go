@@ -18,6 +18,7 @@ type aRow struct {
 	key     Key
 	tx      int
 	claimed bool
+	again   bool // it was claimed before
 }
 
 // aQueue plays transactions that insert, and claims, as PostgreSQL does both. Each claim of everything walks long.

@@ -15,11 +15,19 @@ import (
 type Position struct {
 	horizons horizons
 	tail     tail
+	looking  *Look     // that is under way; nil: none
+	rested   time.Time // no look begins before this
 }
 
 // New knows nothing: the first claim looks at everything.
 func New() *Position {
-	p := &Position{horizons: horizons{when: horizonWhen, till: horizonWhen, life: horizonLife, long: walkShare}}
+	p := &Position{horizons: horizons{
+		when: horizonWhen,
+		till: horizonWhen,
+		life: horizonLife,
+		long: walkShare,
+		look: LookWhen,
+	}}
 	p.Forget()
 	return p
 }
@@ -27,7 +35,7 @@ func New() *Position {
 // Forget: what is behind a lost connection is not known.
 func (p *Position) Forget() {
 	p.horizons.forget()
-	p.tail = tail{}
+	p.tail, p.looking = tail{}, nil
 }
 
 // Eager has claims begin above a snapshot whenever there is one, for life: for
@@ -36,12 +44,16 @@ func (p *Position) Eager(life time.Duration) {
 	p.horizons.when, p.horizons.till, p.horizons.life, p.horizons.long = 0, time.Hour, life, 0
 }
 
+// EagerLooks has looks made however short a walk is: for tests of them.
+func (p *Position) EagerLooks() { p.horizons.look = 0 }
+
 // From is where a claim begins.
 type From struct {
 	Behind   Key       // what lies at or before it in the order of claims is not looked at
 	Above    *Snapshot // what it shows is not looked at either; nil: everything is
 	Upto     Key       // nor what lies behind this, where Above is there
 	Snapshot bool      // one is to be taken before this claim
+	Look     *Look     // is to be made beside it, and those that follow; nil: none
 	tail     bool      // Behind is where the last claim ended
 	before   bool      // Upto is
 	blind    bool      // nothing is learned of it
@@ -51,7 +63,8 @@ type From struct {
 type Snapshot struct {
 	Xmax       string
 	InProgress []string  // transactions that were under way
-	whole      time.Time // the claim of everything that it goes back to
+	whole      time.Time // the claim or the look that it goes back to, of everything
+	readmitted uint64    // and what was ready again by then
 }
 
 // Taken is the snapshot that was taken before a claim; none where Text is empty.
@@ -71,10 +84,15 @@ func (p *Position) From(d scheduler.Demand, now time.Time) From {
 	if seen := p.tail.before(d, now); seen != nil {
 		return From{Behind: Beginning, Above: seen.snapshot(), Upto: p.tail.at, Snapshot: true, before: true}
 	}
-	above := p.horizons.start(d, now)
+	above, stale := p.horizons.start(d, now)
 	f := From{Behind: Beginning, Snapshot: p.horizons.needsSnapshot(d, above, now)}
 	if above != nil {
 		f.Above, f.Upto = above.snapshot(), End
+	}
+	if stale && p.looking == nil {
+		p.looking = &Look{Types: types(d), Snapshot: *f.Above, After: max(0, p.rested.Sub(now)), readmitted: d.Readmitted,
+			began: now}
+		f.Look = p.looking
 	}
 	return f
 }

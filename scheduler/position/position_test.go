@@ -188,7 +188,16 @@ func TestPosition_SmallClaimsOfABacklogDoNotWalkAgain(t *testing.T) {
 // A burst that claims above a snapshot bring in little time is no reason to walk past dead entries instead.
 func TestPosition_ABurstKeepsTheSnapshotWhileItIsQuick(t *testing.T) {
 	t.Parallel()
-	for took, above := range map[time.Duration]bool{2 * time.Millisecond: true, 20 * time.Millisecond: false} {
+	for _, c := range []struct {
+		jobs  int
+		took  time.Duration
+		above bool
+	}{
+		{64, 2 * time.Millisecond, true},
+		{64, 20 * time.Millisecond, false},
+		{63, 20 * time.Millisecond, true}, // nothing is left: the machine was slow
+		{0, 20 * time.Millisecond, true},
+	} {
 		p, d, now := New(), catDemand(64), positionStart
 		const walk = 100 * time.Millisecond
 		p.Next(d, p.From(d, now), Taken{}, nil, now, now.Add(walk))
@@ -198,9 +207,9 @@ func TestPosition_ABurstKeepsTheSnapshotWhileItIsQuick(t *testing.T) {
 		}
 		p.Next(d, f, Taken{Text: "10:12:11", Took: time.Microsecond}, nil, now, now.Add(walk))
 		f = p.From(d, now)
-		p.Next(d, f, Taken{}, cats(1, 64), now, now.Add(took))
-		if f := p.From(d, now); (f.Above != nil) != above {
-			t.Errorf("after 64 jobs in %s it begins at %+v", took, f)
+		p.Next(d, f, Taken{}, cats(1, c.jobs), now, now.Add(c.took))
+		if f := p.From(d, now); (f.Above != nil) != c.above {
+			t.Errorf("after %d jobs in %s it begins at %+v", c.jobs, c.took, f)
 		}
 	}
 }
@@ -245,7 +254,7 @@ func TestPosition_ARingIsAnsweredWithoutAWalk(t *testing.T) {
 		t.Errorf("nothing was left under the last snapshot: it begins at %+v", f)
 	}
 	d.Readmitted++
-	if f := p.From(d, now); f.Above != nil || f.Behind != Beginning {
-		t.Errorf("something is ready again: it begins at %+v", f)
+	if f := p.From(d, now); f.Above == nil || f.Look == nil || f.Look.Xmax != "32" {
+		t.Errorf("something is ready again, and only a look is to walk: it begins at %+v", f)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -28,6 +29,7 @@ type Claimer struct {
 	asserted int
 	era      scheduler.Era
 	position *position.Position
+	below    *below
 	// Policy chooses among jobs with locks. Set before the first use.
 	Policy lock.Policy
 	// Templates are what agents say of their jobs' locks. Set before the first use.
@@ -35,10 +37,10 @@ type Claimer struct {
 	// Log is told of filters that cannot be read; nil: they are not logged.
 	Log     *slog.Logger
 	told    map[string]string // of which filters it was told what; used under the connection's lock
-	again   time.Duration     // what the last pass has found
-	ages    time.Time         // what the last passes have found: when a job ages
-	brought int               // by the last claim: the next is likely to bring as much
-	passes  time.Duration     // passesFor; tests on a slow machine take longer
+	later   later
+	brought int           // by the last claim: the next is likely to bring as much
+	passes  time.Duration // passesFor; tests on a slow machine take longer
+	reads   atomic.Int64  // nanoseconds that the last read of all that this instance holds took
 	// What its passes may take without a word; used under the connection's lock.
 	silence passSilence
 	shares  sharedTypes
@@ -46,13 +48,20 @@ type Claimer struct {
 	turnless map[string]time.Time
 }
 
-// Again is how long after the last claim of jobs with locks a limit per time, which is used up, lets the next one
-// start; 0: none is used up. Called by the claiming goroutine.
-func (c *Claimer) Again() time.Duration { return c.again }
+// Later is when another claim may bring more than the last one did: how long after one of jobs with locks a limit per
+// time, which is used up, lets the next one start (0: none is used up); when the first of the jobs at which it has
+// looked is to be reserved for (zero: none); and what closes when a look is over that it began (nil: it began none).
+// Called by the claiming goroutine.
+func (c *Claimer) Later() (limit time.Duration, ages time.Time, looked <-chan struct{}) {
+	return c.later.limit, c.later.ages, c.later.looked
+}
 
-// Ages is when the first of the jobs at which the last claim of jobs with locks has looked is to be reserved for; zero:
-// none of them. Called by the claiming goroutine.
-func (c *Claimer) Ages() time.Time { return c.ages }
+// later is what Later says of the last claim.
+type later struct {
+	limit  time.Duration
+	ages   time.Time
+	looked <-chan struct{}
+}
 
 // NewClaimer returns a session for claims; it connects at its first use.
 func NewClaimer(url string) (*Claimer, error) {
@@ -66,13 +75,17 @@ func NewClaimer(url string) (*Claimer, error) {
 		passes:   passesFor,
 		silence:  passSilence(silenceLeast),
 		position: position.New(),
+		below:    newBelow(url),
 	}
 	c.shares.hear(conn)
 	return c, err
 }
 
-// Close ends the session's connection.
-func (c *Claimer) Close() { c.conn.close() }
+// Close ends the session's connection, and a look that is under way.
+func (c *Claimer) Close() {
+	c.below.close()
+	c.conn.close()
+}
 
 var (
 	claimSQL      = sql.Query("claim")
@@ -90,6 +103,7 @@ var errNotAsserted = errors.New("a new connection: running jobs must be asserted
 func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
 	var jobs []scheduler.Job
 	inTurn := false
+	c.later = later{}
 	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 		if c.asserted != c.conn.opened {
 			return &scheduler.Unreachable{Err: errNotAsserted}
@@ -145,7 +159,11 @@ func (c *Claimer) claimFrom(
 		jobs, err = c.claimShared(ctx, conn, me, d)
 		return jobs, d, false, err
 	}
+	c.below.tell(c.position, began)
 	from := c.position.From(d, began)
+	if from.Look != nil {
+		c.later.looked = c.below.begin(from.Look)
+	}
 	var snapshot position.Taken
 	if from.Snapshot {
 		if err := conn.QueryRow(ctx, "select pg_current_snapshot()::text").Scan(&snapshot.Text); err != nil {
@@ -275,37 +293,4 @@ func claimedJobs(
 		jobs[i].Origin = o
 	}
 	return jobs, rows.Err()
-}
-
-var claimsSQL = sql.Query("claims")
-
-// Claims is what the database says this instance holds. On the claimer's
-// connection, so that it sees every claim made before it; but, as Claim, not
-// before Assert: what a crash of the database has un-claimed is no reason to
-// stop what runs here.
-func (c *Claimer) Claims(ctx context.Context, me scheduler.InstanceID) (holds []scheduler.Hold, err error) {
-	err = c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		if c.asserted != c.conn.opened {
-			return &scheduler.Unreachable{Err: errNotAsserted}
-		}
-		holds, err = readClaims(ctx, conn, me)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read held jobs: %w", err)
-	}
-	return holds, nil
-}
-
-func readClaims(ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID) (holds []scheduler.Hold, err error) {
-	rows, err := conn.Query(ctx, claimsSQL, int64(me))
-	if err != nil {
-		return nil, err
-	}
-	var h scheduler.Hold
-	_, err = pgx.ForEachRow(rows, []any{(*int64)(&h.Job), (*int64)(&h.Fence), &h.Cancel, &h.CancelNow}, func() error {
-		holds = append(holds, h)
-		return nil
-	})
-	return holds, err
 }

@@ -81,7 +81,7 @@ func lostOf(
 	if len(all) == 0 {
 		return nil, nil
 	}
-	holds, err := readClaims(ctx, conn, me)
+	holds, err := holdsIn(conn.Query(ctx, claimsSQL, int64(me)))
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -278,7 +279,7 @@ func TestClaims_AreWhatTheInstanceHoldsNow(t *testing.T) {
 	e.mustWrite(succeeded(over))
 	e.exec("select bellhop.cancel($1)", int64(a.Claim.Job))
 	e.exec("select bellhop.cancel($1, now => true)", int64(b.Claim.Job))
-	holds, err := e.claimer.Claims(t.Context(), e.me)
+	holds, err := e.claimer.Claims(t.Context(), e.me, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,16 +290,62 @@ func TestClaims_AreWhatTheInstanceHoldsNow(t *testing.T) {
 	}
 }
 
+// Where all that an instance holds takes long to read, new claims do not wait for that: the claims it knows are read by
+// their ids, and the others on a connection of their own; or, where there is none, as ever.
+func TestClaims_AreReadBesideNewClaims(t *testing.T) {
+	t.Parallel()
+	e := openEnv(t)
+	stopped, known, unknown, over := e.running(), e.running(), e.running(), e.running()
+	e.mustWrite(succeeded(over))
+	e.exec("select bellhop.cancel($1)", int64(stopped.Claim.Job))
+	of := []scheduler.Claim{stopped.Claim, known.Claim, over.Claim}
+	held := func(others bool) string {
+		t.Helper()
+		holds, err := e.claimer.Claims(t.Context(), e.me, of, others)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(holds, func(x, y scheduler.Hold) int { return cmp.Compare(x.Job, y.Job) })
+		return fmt.Sprint(holds)
+	}
+	asked := []scheduler.Hold{{Claim: stopped.Claim, Cancel: true}, {Claim: known.Claim}}
+	all := fmt.Sprint(append(slices.Clone(asked), scheduler.Hold{Claim: unknown.Claim}))
+	dials := 0
+	tune := e.claimer.below.way.Tune
+	e.claimer.below.way.Tune = func(c *pgx.ConnConfig) { tune(c); dials++ }
+	if got := held(false); got != fmt.Sprint(asked) {
+		t.Errorf("of those that were asked for it says %s", got)
+	}
+	for _, c := range []struct {
+		read  time.Duration
+		dials int
+	}{{0, 0}, {time.Minute, 1}, {0, 1}} {
+		e.claimer.reads.Store(int64(c.read))
+		if got := held(true); got != all || dials != c.dials {
+			t.Errorf("after a read of %s it says %s, and connected %d times; want %s, %d", c.read, got, dials, all, c.dials)
+		}
+		if e.claimer.reads.Load() >= int64(time.Minute) {
+			t.Error("what the next read takes is not known")
+		}
+	}
+	e.claimer.reads.Store(int64(time.Minute))
+	e.claimer.below.way.URL = "postgres://127.0.0.1:1/none"
+	if got := held(true); got != all {
+		t.Errorf("without another connection it says %s, want %s", got, all)
+	}
+}
+
 func TestDesk_AConnectionThatBrokeIsReplaced(t *testing.T) {
 	t.Parallel()
 	e := openEnv(t)
 	j := e.running()
 	e.drop("claimer")
-	if _, err := e.claimer.Claims(t.Context(), e.me); err == nil {
+	if _, err := e.claimer.Claims(t.Context(), e.me, nil, true); err == nil {
 		t.Error("no error, though the connection is gone")
 	}
 	e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local", CreatedAt: j.Submitted()})
-	if holds, err := e.claimer.Claims(t.Context(), e.me); err != nil || len(holds) != 1 || holds[0].Claim != j.Claim {
+	holds, err := e.claimer.Claims(t.Context(), e.me, nil, true)
+	if err != nil || len(holds) != 1 || holds[0].Claim != j.Claim {
 		t.Errorf("on the next connection: %v, %v", holds, err)
 	}
 }
@@ -312,12 +359,12 @@ func TestClaims_NotBeforeWhatRunsIsAsserted(t *testing.T) {
 	j := e.running()
 	e.drop("claimer")
 	for range 3 { // the loss; a connection that is new
-		if holds, err := e.claimer.Claims(t.Context(), e.me); err == nil {
+		if holds, err := e.claimer.Claims(t.Context(), e.me, nil, true); err == nil {
 			t.Errorf("held %v, before anything was asserted", holds)
 		}
 	}
 	e.assert(e.claimer, e.me, scheduler.Hold{Claim: j.Claim, Attempt: j.Attempt, Host: "local", CreatedAt: j.Submitted()})
-	if holds, err := e.claimer.Claims(t.Context(), e.me); err != nil || len(holds) != 1 {
+	if holds, err := e.claimer.Claims(t.Context(), e.me, nil, true); err != nil || len(holds) != 1 {
 		t.Errorf("held %v, %v", holds, err)
 	}
 }
@@ -330,7 +377,7 @@ func TestClaim_NotBeforeWhatRunsIsAsserted(t *testing.T) {
 	j := e.running()
 	id := e.insert("type", "'cat'")
 	e.drop("claimer")
-	_, _ = e.claimer.Claims(t.Context(), e.me) // it meets the loss, and whoever comes next a new connection
+	_, _ = e.claimer.Claims(t.Context(), e.me, nil, true) // it meets the loss, and whoever comes next a new connection
 	for range 2 {
 		if jobs, err := e.claimer.Claim(t.Context(), e.me, demand(1)); err == nil || len(jobs) > 0 {
 			t.Errorf("claimed %v, %v", ids(jobs), err)

@@ -66,7 +66,6 @@ var (
 func (c *Claimer) claimLocked(
 	ctx context.Context, conn *pgx.Conn, me scheduler.InstanceID, d scheduler.Demand,
 ) (jobs []scheduler.Job, err error) {
-	c.ages = time.Time{}
 	if len(d.Types) == 0 { // it is to hand on what is free: the next pass that takes something clears up as well
 		var waited bool
 		if err := conn.QueryRow(ctx, locksWaitedSQL).Scan(&waited); err != nil || !waited {
@@ -81,7 +80,7 @@ func (c *Claimer) claimLocked(
 		if err := p.make(ctx, conn); err != nil {
 			return jobs, err
 		}
-		jobs, c.again, c.ages = append(jobs, p.jobs...), p.again, lock.Earliest(c.ages, p.ages)
+		jobs, c.later.limit, c.later.ages = append(jobs, p.jobs...), p.again, lock.Earliest(c.later.ages, p.ages)
 		left = without(left, p.jobs)
 		switch {
 		case !p.more || left.Total == 0 || len(left.Types) == 0:

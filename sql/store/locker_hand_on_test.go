@@ -231,13 +231,13 @@ func TestLocks_ALimitPerTimeSaysWhenItLetsTheNextStart(t *testing.T) {
 	for range 3 {
 		e.locked()
 	}
-	if got := e.pass(1); len(got) != 1 || e.claimer.Again() != 0 {
-		t.Fatalf("%d started, and the next has to wait for %v", len(got), e.claimer.Again())
+	if got := e.pass(1); len(got) != 1 || e.claimer.later.limit != 0 {
+		t.Fatalf("%d started, and the next has to wait for %v", len(got), e.claimer.later.limit)
 	}
-	if got, wait := e.pass(5), e.claimer.Again; len(got) != 1 || wait() < 59*time.Minute || wait() > time.Hour {
-		t.Fatalf("%d started, and the next has to wait for %v", len(got), wait())
+	if got, wait := e.pass(5), e.claimer.later.limit; len(got) != 1 || wait < 59*time.Minute || wait > time.Hour {
+		t.Fatalf("%d started, and the next has to wait for %v", len(got), wait)
 	}
-	if got, wait := e.pass(5), e.claimer.Again(); len(got) != 0 || wait < 59*time.Minute || wait > time.Hour {
+	if got, wait := e.pass(5), e.claimer.later.limit; len(got) != 0 || wait < 59*time.Minute || wait > time.Hour {
 		t.Errorf("%d started, and the next has to wait for %v", len(got), wait)
 	}
 	e.exec("update bellhop.lock_grant set since = since - interval '1 h', until = until - interval '1 h'")

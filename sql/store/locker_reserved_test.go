@@ -230,14 +230,14 @@ func TestLocks_WhenTheNextJobAgesIsTold(t *testing.T) {
 	never("no job has locks", look(0))
 	e.locked("db:a=exclusive")
 	holder := e.passed(1)
-	never("it has started", e.claimer.Ages())
+	never("it has started", e.claimer.later.ages)
 	never("it has started", look(0))
 	waits(1, "db:a=shared")
 	first := waits(2, "db:a=exclusive")
 	if got := e.pass(5); len(got) > 0 {
 		t.Fatalf("%v start", got)
 	}
-	near("two wait", e.claimer.Ages(), horizon-2*time.Minute)
+	near("two wait", e.claimer.later.ages, horizon-2*time.Minute)
 	near("the first in line", look(0), horizon-time.Minute)
 	if state, err = e.maintenance.RunCommands(t.Context(), e.me); err != nil || !state.Locks {
 		t.Fatalf("%+v, %v", state, err)
@@ -252,15 +252,15 @@ func TestLocks_WhenTheNextJobAgesIsTold(t *testing.T) {
 		t.Errorf("reserved for %s", n)
 	}
 	e.pass(5)
-	never("all that wait are reserved for", e.claimer.Ages())
+	never("all that wait are reserved for", e.claimer.later.ages)
 	old := waits(20, "db:a=shared")
 	e.pass(5)
-	near("an aged one has come", e.claimer.Ages(), 0)
+	near("an aged one has come", e.claimer.later.ages, 0)
 	e.ends(holder...)
 	if got := e.pass(5); !slices.Equal(got, []scheduler.JobID{first}) {
 		t.Fatalf("%v start, want %v before %v", got, first, old)
 	}
-	near("an aged one has started", e.claimer.Ages(), 0)
+	near("an aged one has started", e.claimer.later.ages, 0)
 	e.exec("update bellhop.jobqueue set held = true where state = 'ready'")
 	never("all that wait are held", look(0))
 }

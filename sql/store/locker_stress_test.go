@@ -82,7 +82,7 @@ func worksOff(ctx context.Context, t *testing.T, claimer *Claimer, recorder *Rec
 			if _, err := claimer.Assert(ctx, me, nil); err != nil { // nothing was undone
 				continue
 			}
-			holds, err := claimer.Claims(ctx, me)
+			holds, err := claimer.Claims(ctx, me, nil, true)
 			if err != nil {
 				continue
 			}

@@ -1,0 +1,68 @@
+package position
+
+import (
+	"time"
+
+	"bellhop/scheduler"
+)
+
+// A Look asks what lies under a horizon and is ready all the same: a retry, say, or what was locked for a moment. It
+// walks past as many dead entries as a claim of everything does. So it is made on another connection, while claims
+// above the horizon go on; and what it finds is claimed through the transactions that inserted it.
+type Look struct {
+	Types    []scheduler.TypeName
+	Snapshot               // under which it looks
+	After    time.Duration // it begins so long after now
+
+	readmitted uint64
+	began      time.Time
+}
+
+// Found is what a look found.
+type Found struct {
+	Transactions []string      // that inserted the jobs
+	Failed       bool          // it did not come to its end, or there is more than it tells
+	Took         time.Duration // from when it began
+}
+
+// LookWhen: what walks past dead entries for so long is done beside the claims. It takes more than a connection does.
+const LookWhen = 10 * time.Millisecond
+
+const (
+	// Looks rest for so many times as long as the last one took: else they could do nothing but walk.
+	lookRest = 4
+)
+
+// Looked takes what a look found.
+func (p *Position) Looked(l *Look, found Found, now time.Time) {
+	if l != p.looking { // of a connection that was lost
+		return
+	}
+	p.looking, p.rested = nil, now.Add(lookRest*found.Took)
+	for _, t := range l.Types {
+		p.horizons.looked(t, l, found)
+	}
+}
+
+// looked takes it for one type. A horizon that it cannot speak for ends: the next claim looks at everything.
+func (f *horizons) looked(t scheduler.TypeName, l *Look, found Found) {
+	h := f.of[t]
+	if h == nil || h.whole.After(l.began) {
+		return
+	}
+	next := *h
+	next.inProgress = h.and(found.Transactions)
+	if found.Failed || len(next.inProgress) > horizonInProgress {
+		delete(f.of, t)
+		return
+	}
+	next.readmitted, next.whole = l.readmitted, l.began
+	f.of[t], f.walk[t] = &next, found.Took
+}
+
+func types(d scheduler.Demand) (names []scheduler.TypeName) {
+	for _, t := range d.Types {
+		names = append(names, t.Type)
+	}
+	return names
+}
