@@ -111,6 +111,7 @@ type Demand struct {
 	// Readmitted grows whenever jobs may have become ready that were there before: by a
 	// retry, a release, the clock.
 	Readmitted uint64
+	Scans      uint64     // how often of these there was no sign of it: safety scans, and looks at the clock in vain
 	Ring       uint64     // grows whenever anything may have become ready
 	Preemptors []TypeName // types that would come up if there were room: nothing less urgent than their jobs starts
 	Only       *Only      // what the host takes of these; nil: everything

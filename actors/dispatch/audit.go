@@ -19,6 +19,10 @@ import (
 // way; everything dealt before that is ahead of the question in every mailbox;
 // and a child owes an outcome before it forgets the line.
 
+// claimsRest: a look for unknown claims rests for so many times as long as the last one took. Beside an old snapshot it
+// walks past all jobs that ran since.
+const claimsRest = 20
+
 // auditPatience bounds an audit: an actor that dies meanwhile does not answer.
 const auditPatience = 5 * time.Second
 
@@ -39,7 +43,8 @@ type claimsRead struct {
 	generation int // how often a connection had been lost or found again by then
 	holds      []scheduler.Hold
 	asked      []scheduler.Claim
-	scan       bool      // it was read for claims of which we do not know, too
+	scan       bool // it was read for claims of which we do not know, too
+	took       time.Duration
 	audit      *auditing // nil: a look for cancels and for claims that are not ours any more
 	err        error
 }
@@ -52,6 +57,7 @@ type claimsReader struct {
 	busy    bool                     // a look is under way
 	rerun   bool                     // and another is wanted after it
 	scan    bool                     // which is for unknown claims, too
+	rested  time.Time                // before that, none is
 	unknown map[scheduler.Claim]bool // what the last one found to be ours and we did not know of
 }
 
@@ -74,7 +80,9 @@ func (d *dispatcher) readClaims(c actor.Context, m *claimsRead) {
 		of = nil
 	}
 	go func() {
+		began := time.Now()
 		m.holds, m.err = inst.Holdings.Claims(ctx, inst.ID(), of, m.scan)
+		m.took = time.Since(began)
 		inst.Send(self, m)
 	}()
 }
@@ -90,6 +98,7 @@ func (d *dispatcher) checkClaims(c actor.Context, scan bool) {
 		d.claims.rerun, d.claims.scan = true, d.claims.scan || scan
 		return
 	}
+	scan = scan && !time.Now().Before(d.claims.rested)
 	d.claims.busy, d.claims.rerun, d.claims.scan = true, false, false
 	d.readClaims(c, &claimsRead{scan: scan})
 }
@@ -127,6 +136,7 @@ func (d *dispatcher) onClaimsRead(c actor.Context, m *claimsRead) {
 		}
 	}
 	if m.scan {
+		d.claims.rested = time.Now().Add(claimsRest * m.took)
 		d.checkUnknown(m)
 	}
 	if d.claims.rerun {

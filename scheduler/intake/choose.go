@@ -77,7 +77,7 @@ func (in *Intake) demand(name scheduler.HostName, assigned, exclusive bool, can 
 	for _, t := range demand.Types {
 		demand.Total += t.Limit
 	}
-	demand.Readmitted, demand.Ring = in.readmitted, in.ring
+	demand.Readmitted, demand.Scans, demand.Ring = in.readmitted, in.scans, in.ring
 	if !assigned && len(demand.Types) > 0 {
 		demand.Preemptors = in.preemptors(name, exclusive, can)
 	}

@@ -41,6 +41,7 @@ type Intake struct {
 	msqs       map[scheduler.JobID]*msq
 	ring       uint64 // grows with every reason to look at the queue
 	readmitted uint64 // grows when jobs may have become ready that were there before
+	scans      uint64 // how often of these there was no sign of it
 	// Of each type, whose turn the odd slot is, between the queue and MSQ jobs.
 	turn map[scheduler.TypeName]int
 	// Whose the last claim was: the host's number in the order of their names,
@@ -221,6 +222,9 @@ func (m Woken) apply(in *Intake, now time.Time, _ *Step) {
 		in.passes.again()
 	}
 	if m.Scan {
+		if m.Readmitted {
+			in.scans++
+		}
 		in.passes.again()
 		in.excl.scan(now)
 	}
@@ -228,10 +232,12 @@ func (m Woken) apply(in *Intake, now time.Time, _ *Step) {
 
 func (m Promoted) apply(in *Intake, _ time.Time, _ *Step) {
 	in.readmitted++
-	if m.Some {
-		in.ring++
-		in.passes.again()
+	if !m.Some {
+		in.scans++
+		return
 	}
+	in.ring++
+	in.passes.again()
 }
 
 func (m Controlled) apply(in *Intake, _ time.Time, _ *Step) {

@@ -114,6 +114,10 @@ func same(t *testing.T, line int, when string, got, want Step) {
 // told is a step as a recording has it: of what is empty it says nothing.
 func told(t *testing.T, s Step) []byte {
 	t.Helper()
+	if s.Claim != nil { // the recordings do not count scans apart
+		claim := *s.Claim
+		claim.Demand.Scans, s.Claim = 0, &claim
+	}
 	raw, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

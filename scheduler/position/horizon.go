@@ -12,15 +12,13 @@ import (
 // rows that it did not show. Then they do not walk past the index entries of all finished jobs, which vacuum cannot
 // remove while a session holds an old snapshot.
 //
-// It misses nothing that is inserted: that is of a transaction which the snapshot
-// does not show. What becomes ready again (a retry, a release, what was given
-// back) it may miss, so it is good for one value of Demand.Readmitted, which grows
-// with all of that; and no longer than horizonLife, since another instance may give
-// something back, or a row may have been locked for a moment: the safety scan
-// looks at everything. After that, something has to look at what lies under it: the next claim, or, where that would
-// take long, a Look.
+// It misses nothing that is inserted: that is of a transaction which the snapshot does not show. What becomes ready
+// again (a retry, a release, a job that was given back) it may miss. So it is good until the next of that is heard, and
+// no longer than horizonLife: another instance may give something back, or a row may have been locked for a moment. The
+// safety scan looks at everything. After that, something has to look at what lies under it: the next claim, or, where
+// that would take long, a Look.
 type horizon struct {
-	readmitted uint64
+	heard      heard
 	taken      time.Time
 	whole      time.Time // the claim or the look that it goes back to, of everything
 	xmax       string
@@ -91,7 +89,7 @@ func (f *horizons) start(d scheduler.Demand, now time.Time) (all *horizon, stale
 		if one == nil {
 			return nil, false
 		}
-		if one.readmitted != d.Readmitted || now.Sub(one.whole) > max(f.life, f.long*f.walk[t.Type]) {
+		if one.heard != heardIn(d) || now.Sub(one.whole) > max(f.life, f.long*f.walk[t.Type]) {
 			if f.walk[t.Type] < f.look {
 				return nil, false
 			}
@@ -114,7 +112,7 @@ func (h *horizon) with(one *horizon) *horizon {
 		both, newer = *one, h
 	}
 	both.inProgress = both.and(newer.inProgress) // a look may have found something for the newer one
-	both.readmitted = min(both.readmitted, newer.readmitted)
+	both.heard = both.heard.least(newer.heard)
 	if newer.whole.Before(both.whole) {
 		both.whole = newer.whole
 	}
@@ -162,9 +160,9 @@ func (f *horizons) observe(
 		n += of
 	}
 	next, taken := snapshotHorizon(snapshot.Text)
-	next.readmitted, next.taken, next.whole = d.Readmitted, now, now
+	next.heard, next.taken, next.whole = heardIn(d), now, now
 	if above != nil {
-		next.whole, next.readmitted = above.whole, above.readmitted
+		next.whole, next.heard = above.whole, above.heard
 	}
 	for _, t := range d.Types {
 		if above == nil && n <= horizonFew {
@@ -184,7 +182,7 @@ func (f *horizons) observe(
 	}
 }
 
-func (h *horizon) snapshot() *Snapshot { return &Snapshot{h.xmax, h.inProgress, h.whole, h.readmitted} }
+func (h *horizon) snapshot() *Snapshot { return &Snapshot{h.xmax, h.inProgress, h.whole, h.heard} }
 
 // snapshotHorizon reads xmin:xmax:xip,xip.
 func snapshotHorizon(text string) (f horizon, ok bool) {

@@ -14,8 +14,8 @@ type Look struct {
 	Snapshot               // under which it looks
 	After    time.Duration // it begins so long after now
 
-	readmitted uint64
-	began      time.Time
+	heard heard
+	began time.Time
 }
 
 // Found is what a look found.
@@ -29,8 +29,10 @@ type Found struct {
 const LookWhen = 10 * time.Millisecond
 
 const (
-	// Looks rest for so many times as long as the last one took: else they could do nothing but walk.
-	lookRest = 4
+	// After a look, the next one begins after so many times as long as it took: else looks could do nothing but walk.
+	// Where something is known to be ready again, a job waits for it.
+	lookRest      = 20
+	lookRestKnown = 4
 )
 
 // Looked takes what a look found.
@@ -38,7 +40,7 @@ func (p *Position) Looked(l *Look, found Found, now time.Time) {
 	if l != p.looking { // of a connection that was lost
 		return
 	}
-	p.looking, p.rested = nil, now.Add(lookRest*found.Took)
+	p.looking, p.looked, p.took = nil, now, found.Took
 	for _, t := range l.Types {
 		p.horizons.looked(t, l, found)
 	}
@@ -56,8 +58,28 @@ func (f *horizons) looked(t scheduler.TypeName, l *Look, found Found) {
 		delete(f.of, t)
 		return
 	}
-	next.readmitted, next.whole = l.readmitted, l.began
+	next.heard, next.whole = l.heard, l.began
 	f.of[t], f.walk[t] = &next, found.Took
+}
+
+// begin gives the look that is to begin now, under the horizon of a claim; nil: none.
+func (p *Position) begin(d scheduler.Demand, under *horizon, now time.Time) *Look {
+	known := under.heard.known != heardIn(d).known
+	if p.looking != nil || !known && now.Before(p.looked.Add(lookRest*p.took)) {
+		return nil
+	}
+	after := max(0, p.looked.Add(lookRestKnown*p.took).Sub(now))
+	p.looking = &Look{Types: types(d), Snapshot: *under.snapshot(), After: after, heard: heardIn(d), began: now}
+	return p.looking
+}
+
+// heard is how often by some time jobs were known, or may have become, ready again.
+type heard struct{ known, scans uint64 }
+
+func heardIn(d scheduler.Demand) heard { return heard{d.Readmitted - d.Scans, d.Scans} }
+
+func (h heard) least(other heard) heard {
+	return heard{min(h.known, other.known), min(h.scans, other.scans)}
 }
 
 func types(d scheduler.Demand) (names []scheduler.TypeName) {

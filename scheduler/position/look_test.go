@@ -39,6 +39,7 @@ type aPlay struct {
 	*aQueue
 	p          *Position
 	readmitted uint64
+	scans      uint64
 	look       *Look          // under way
 	seen       Found          // by it
 	begun      map[*aRow]bool // what was ready again when it began
@@ -136,7 +137,7 @@ func TestPosition_LooksFindWhatIsReadyAgain(t *testing.T) {
 		a := newPlay(t, seed)
 		ask := func(n int) scheduler.Demand {
 			d := catDemand(n)
-			d.Ring, d.Readmitted = a.ring, a.readmitted
+			d.Ring, d.Readmitted, d.Scans = a.ring, a.readmitted, a.scans
 			return d
 		}
 		for range 150 {
@@ -146,6 +147,9 @@ func TestPosition_LooksFindWhatIsReadyAgain(t *testing.T) {
 			if a.luck.IntN(6) == 0 {
 				a.becomesReady()
 				a.readmitted, a.ring = a.readmitted+1, a.ring+1
+			}
+			if a.luck.IntN(20) == 0 {
+				a.readmitted, a.scans, a.ring = a.readmitted+1, a.scans+1, a.ring+1
 			}
 			if a.luck.IntN(3) == 0 {
 				a.ends()
@@ -240,8 +244,19 @@ func TestPosition_WhatALookFindsIsForItsHorizon(t *testing.T) {
 	p, look = stale()
 	p.Looked(look, Found{Took: time.Second}, later)
 	d.Readmitted++
-	if f := p.From(d, later); f.Look == nil || f.Look.After != lookRest*time.Second {
+	if f := p.From(d, later); f.Look == nil || f.Look.After != lookRestKnown*time.Second {
 		t.Errorf("after a look of a second the next one begins after %+v", f.Look)
+	}
+	p, look = stale()
+	p.Looked(look, Found{Took: time.Second}, later)
+	d.Readmitted, d.Scans = d.Readmitted+1, d.Scans+1
+	for _, c := range []struct {
+		after time.Duration
+		looks bool
+	}{{lookRest*time.Second - 1, false}, {lookRest * time.Second, true}} {
+		if f := p.From(d, later.Add(c.after)); f.Above == nil || (f.Look != nil) != c.looks {
+			t.Errorf("a scan %s after a look of a second begins at %+v", c.after, f)
+		}
 	}
 }
 
@@ -249,10 +264,10 @@ func TestPosition_WhatALookFindsIsForItsHorizon(t *testing.T) {
 func TestPosition_TwoHorizonsAreOne(t *testing.T) {
 	t.Parallel()
 	at := func(ms int) time.Time { return positionStart.Add(time.Duration(ms) * time.Millisecond) }
-	old := &horizon{readmitted: 3, taken: at(1), whole: at(1), xmax: "99", inProgress: []string{"97"}}
-	newer := &horizon{readmitted: 2, taken: at(5), whole: at(0), xmax: "150", inProgress: []string{"5", "97", "99", "120"}}
+	old := &horizon{heard: heard{3, 1}, taken: at(1), whole: at(1), xmax: "99", inProgress: []string{"97"}}
+	newer := &horizon{heard: heard{2, 4}, taken: at(5), whole: at(0), xmax: "150", inProgress: []string{"5", "97", "99", "120"}}
 	for _, both := range []*horizon{old.with(newer), newer.with(old)} {
-		if got := fmt.Sprint(both.xmax, " ", both.inProgress, both.readmitted, both.whole.Equal(at(0))); got != "99 [97 5] 2 true" {
+		if got := fmt.Sprint(both.xmax, " ", both.inProgress, both.heard, both.whole.Equal(at(0))); got != "99 [97 5] {2 1} true" {
 			t.Errorf("it looks above %s", got)
 		}
 	}

@@ -16,7 +16,8 @@ type Position struct {
 	horizons horizons
 	tail     tail
 	looking  *Look     // that is under way; nil: none
-	rested   time.Time // no look begins before this
+	looked   time.Time // the last one was over then
+	took     time.Duration
 }
 
 // New knows nothing: the first claim looks at everything.
@@ -64,7 +65,7 @@ type Snapshot struct {
 	Xmax       string
 	InProgress []string  // transactions that were under way
 	whole      time.Time // the claim or the look that it goes back to, of everything
-	readmitted uint64    // and what was ready again by then
+	heard      heard     // and what was ready again by then
 }
 
 // Taken is the snapshot that was taken before a claim; none where Text is empty.
@@ -89,10 +90,8 @@ func (p *Position) From(d scheduler.Demand, now time.Time) From {
 	if above != nil {
 		f.Above, f.Upto = above.snapshot(), End
 	}
-	if stale && p.looking == nil {
-		p.looking = &Look{Types: types(d), Snapshot: *f.Above, After: max(0, p.rested.Sub(now)), readmitted: d.Readmitted,
-			began: now}
-		f.Look = p.looking
+	if stale {
+		f.Look = p.begin(d, above, now)
 	}
 	return f
 }

@@ -23,13 +23,13 @@ import (
 // before the tail is then among the rows that it does not show: a claim looks at those alone, and a newer snapshot
 // takes its place. What becomes ready again makes the tail void.
 type tail struct {
-	typ        scheduler.TypeName
-	ring       uint64
-	readmitted uint64
-	whole      time.Time // the last claim of everything
-	life       time.Duration
-	at         Key
-	seen       *horizon // what it shows was looked at, up to the tail; nil: not known
+	typ   scheduler.TypeName
+	ring  uint64
+	heard heard
+	whole time.Time // the last claim of everything
+	life  time.Duration
+	at    Key
+	seen  *horizon // what it shows was looked at, up to the tail; nil: not known
 }
 
 // Key is a place in the order of claims.
@@ -64,7 +64,7 @@ func (m *tail) start(d scheduler.Demand, now time.Time) (p Key, ok bool) {
 
 // before returns the snapshot above which a claim looks at what came before the tail since; nil: no such claim does.
 func (m *tail) before(d scheduler.Demand, now time.Time) *horizon {
-	if !m.lives(d, now) || d.Readmitted != m.readmitted {
+	if !m.lives(d, now) || heardIn(d) != m.heard {
 		return nil
 	}
 	return m.seen
@@ -80,7 +80,7 @@ func (m *tail) looked(d scheduler.Demand, short bool, snapshot Taken, now time.T
 		*m = tail{}
 		return
 	}
-	next.readmitted, next.taken, next.whole = d.Readmitted, now, m.whole
+	next.heard, next.taken, next.whole = heardIn(d), now, m.whole
 	m.seen, m.ring = &next, d.Ring
 }
 
@@ -109,10 +109,10 @@ func (m *tail) observe(d scheduler.Demand, b brought, now time.Time) (under *hor
 		return under
 	}
 	if b.whole {
-		*m = tail{typ: d.Types[0].Type, ring: d.Ring, readmitted: d.Readmitted, whole: now}
+		*m = tail{typ: d.Types[0].Type, ring: d.Ring, heard: heardIn(d), whole: now}
 		m.life = max(tailLife, walkShare*b.took)
 		if seen, ok := snapshotHorizon(b.snapshot.Text); ok {
-			seen.readmitted, seen.taken, seen.whole = d.Readmitted, now, now
+			seen.heard, seen.taken, seen.whole = heardIn(d), now, now
 			m.seen = &seen
 		}
 	}
