@@ -261,6 +261,53 @@ func TestDispatcher_ClaimsWhenALookIsOver(t *testing.T) {
 	})
 }
 
+// While a look is to tell of jobs that claims leave out, the queue is not held to be asked for all there is.
+func TestDispatcher_DoesNotRestBeforeALookIsOver(t *testing.T) {
+	t.Parallel()
+	q := &claims{}
+	playDispatcher(t, q, func(s *stage, _ time.Time) {
+		rested := func() time.Time {
+			t.Helper()
+			s.Tell(message.RoleDispatcher, &message.Rang{Scan: true})
+			list := after[*message.Stands](s, time.Second, message.RoleMaintenance)
+			if len(list) == 0 {
+				t.Fatal("it does not tell how it stands")
+			}
+			return list[0].Rested
+		}
+		looked := make(chan struct{})
+		q.looked = looked
+		first, second := rested(), rested()
+		if !second.Equal(first) {
+			t.Errorf("it rested at %v, and a look is under way", second)
+		}
+		close(looked)
+		q.looked = nil
+		after[*message.Stands](s, time.Second, message.RoleMaintenance)
+		if third := rested(); !third.After(second) {
+			t.Errorf("after the look it has not rested since %v", third)
+		}
+	})
+}
+
+// A cancel that rings during a claim may be of a job that this claim brings: it is looked for again.
+func TestDispatcher_LooksForACancelAgainAfterAClaim(t *testing.T) {
+	t.Parallel()
+	q := &claims{}
+	playDispatcher(t, q, func(s *stage, _ time.Time) {
+		q.took = time.Second
+		start := time.Now()
+		s.Tell(message.RoleDispatcher, &message.Rang{Inserted: true})
+		after[message.Deals](s, 500*time.Millisecond, message.RoleHost("h"))
+		s.Tell(message.RoleDispatcher, &message.CancelRang{})
+		after[message.Deals](s, 5*time.Second, message.RoleHost("h"))
+		names, at := q.take(start)
+		if !slices.Equal(names, []string{"claim", "claims?", "claims?"}) || at[1] > 600*time.Millisecond || at[2] < time.Second {
+			t.Errorf("%q at %v", names, at)
+		}
+	})
+}
+
 // What was granted to an MSQ job that an audit does not find is offered anew: it
 // may have been granted after its host had counted.
 func TestDispatcher_AfterAnAuditWhatWasGrantedIsOfferedAnew(t *testing.T) {

@@ -25,6 +25,22 @@ func (d *dispatcher) lookAgain(c actor.Context, m *claimed, now time.Time) {
 	d.inst.Later(self, m.again+time.Millisecond, &message.Rang{Locks: true})
 }
 
+// awaitLook has a claim made when the look is over for jobs that claims leave out.
+func (d *dispatcher) awaitLook(c actor.Context, looked <-chan struct{}) {
+	known := looked == d.looked
+	if d.looked = looked; known || looked == nil {
+		return
+	}
+	inst, ctx, self := d.inst, d.ctx, c.Self()
+	go func() {
+		select {
+		case <-looked:
+			inst.Send(self, &message.Rang{Inserted: true}) // jobs may have come; nothing else is ready again
+		case <-ctx.Done():
+		}
+	}()
+}
+
 func (d *dispatcher) onLockedNow(m *message.LockedNow) {
 	if hold := d.running[m.Claim.Job]; hold.Claim == m.Claim {
 		hold.Locked = true

@@ -21,7 +21,10 @@ import (
 
 // claimsRest: a look for unknown claims rests for so many times as long as the last one took. Beside an old snapshot it
 // walks past all jobs that ran since.
-const claimsRest = 20
+const (
+	claimsRest     = 20
+	claimsRestMost = time.Minute // what it took may be the wait for a connection
+)
 
 // auditPatience bounds an audit: an actor that dies meanwhile does not answer.
 const auditPatience = 5 * time.Second
@@ -136,7 +139,7 @@ func (d *dispatcher) onClaimsRead(c actor.Context, m *claimsRead) {
 		}
 	}
 	if m.scan {
-		d.claims.rested = time.Now().Add(claimsRest * m.took)
+		d.claims.rested = time.Now().Add(min(claimsRest*m.took, claimsRestMost))
 		d.checkUnknown(m)
 	}
 	if d.claims.rerun {

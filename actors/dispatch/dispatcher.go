@@ -34,9 +34,11 @@ type dispatcher struct {
 	claims    claimsReader
 	audit     *auditing
 	auditDue  bool
-	limitAt   time.Time   // when a limit per time lets another job start
-	warmTimer *time.Timer // when a statement is to be kept warm; kept
-	readTimer *time.Timer // when intake is to be asked again what to read of the backlog
+	recheck   bool            // claims are to be checked when the one under way has come back
+	looked    <-chan struct{} // closes when a look is over for jobs that claims leave out; nil: they leave none out
+	limitAt   time.Time       // when a limit per time lets another job start
+	warmTimer *time.Timer     // when a statement is to be kept warm; kept
+	readTimer *time.Timer     // when intake is to be asked again what to read of the backlog
 	ctx       context.Context
 	cancel    context.CancelFunc
 }
@@ -54,7 +56,9 @@ type (
 		jobs  []scheduler.Job
 		again time.Duration // until a limit per time lets another start
 		ages  time.Time     // when a job that waits for a lock is to be reserved for; zero: none
-		err   error
+		// closes when a look is over for jobs that it left out; nil: it left none out
+		looked <-chan struct{}
+		err    error
 	}
 	resume  struct{} // the pause after a failed claim is over
 	askNext struct{} // it is time to ask intake again
@@ -71,6 +75,7 @@ func (d *dispatcher) Receive(c actor.Context) {
 	case *message.Rang:
 		d.onRang(c, m)
 	case *message.CancelRang:
+		d.recheck = d.recheck || d.claiming
 		d.checkClaims(c, false)
 	case *claimsRead:
 		d.onClaimsRead(c, m)
@@ -258,22 +263,14 @@ func (d *dispatcher) claim(c actor.Context, claim intake.Claim) {
 	m := &claimed{claim: claim}
 	go func() {
 		m.jobs, m.err = inst.Queue.Claim(ctx, inst.ID(), m.claim.Demand)
-		var looked <-chan struct{}
-		m.again, m.ages, looked = inst.Queue.Later()
+		m.again, m.ages, m.looked = inst.Queue.Later()
 		inst.Send(self, m)
-		if looked == nil {
-			return
-		}
-		select {
-		case <-looked:
-			inst.Send(self, &message.Rang{Inserted: true}) // jobs may have come; nothing else is ready again
-		case <-ctx.Done():
-		}
 	}()
 }
 
 func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 	d.noteClaim(m, time.Now())
+	d.awaitLook(c, m.looked)
 	if m.err != nil {
 		wait := d.pause.NextBackOff()
 		d.inst.Log.Warn("dispatcher: cannot claim", "error", m.err, "again_in", wait)
@@ -311,6 +308,10 @@ func (d *dispatcher) onClaimed(c actor.Context, m *claimed) {
 	d.happened(c, ev)
 	if m.claim.Demand.Locked {
 		d.lookAgain(c, m, now)
+	}
+	if d.recheck { // it may have brought jobs that were cancelled meanwhile
+		d.recheck = false
+		d.checkClaims(c, false)
 	}
 	if m.err == nil && !m.claim.Probe && !m.claim.Demand.Locked { // producers of jobs with locks always ring
 		d.inst.Tell(message.RoleGate, message.Took(brought))

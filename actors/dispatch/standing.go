@@ -35,7 +35,9 @@ func (d *dispatcher) stood(can intake.Can, step *intake.Step, now time.Time) {
 	if !can.Claim || step.Claim != nil {
 		return
 	}
-	d.rested = d.scanned // all that can be taken has been asked for
+	if d.looked == nil { // else a look is still to tell of jobs that are ready again
+		d.rested = d.scanned // all that can be taken has been asked for
+	}
 	d.goesOn(now)
 }
 

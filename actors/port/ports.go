@@ -20,8 +20,8 @@ type Queue interface {
 	Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error)
 	// Later is when another claim may bring more than the last one did. After one of jobs with locks: after how long a
 	// limit per time lets another start, 0 where none is used up; and when the first of the jobs at which it has looked is
-	// to be reserved for, zero for none. looked closes when a look is over that the last claim began, for jobs that it
-	// left out; nil: it began none.
+	// to be reserved for, zero for none. looked closes when a look is over for jobs that claims leave out; nil: they
+	// leave none out.
 	Later() (limit time.Duration, ages time.Time, looked <-chan struct{})
 }
 

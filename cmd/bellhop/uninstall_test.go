@@ -27,6 +27,7 @@ func TestUninstall_RemovesWhatItListed(t *testing.T) {
 
 	s.sql(`insert into bellhop.instance (name, hostname, machine, pid, process_start, version, lag)
 		values ('here', 'h', 'm', 1, 'then', 'v', '10 s')`)
+	has(t, s.ok("uninstall"), "live instances, to be stopped first: here")
 	s.fails(cli.ExitState, "instances are live: here", "uninstall", "--drop")
 	s.sql("update bellhop.instance set heartbeat_at = now() - interval '1 min'") // it died, and no other has noticed
 	// Databases of other tests need the roles.
@@ -47,9 +48,14 @@ func TestUninstall_IsTheOwners(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t)
 	login := fmt.Sprintf("stranger_%d", os.Getpid())
-	s.sql("create role " + login + " login; grant bellhop_operator to " + login)
+	s.sql("create role " + login + " login")
 	t.Cleanup(func() { _, _ = s.conn.Exec(context.Background(), "drop role "+login) })
-	s.fails(cli.ExitDenied, "must be owner of schema", "uninstall", "--drop", "--database-url", s.url+"&user="+login)
+	as := s.url + "&user=" + login
+	const only = "the owner of schema bellhop, can remove it, and this login is "
+	s.fails(cli.ExitDenied, only+login, "uninstall", "--database-url", as)
+	s.sql("grant bellhop_operator to " + login)
+	has(t, s.ok("uninstall", "--database-url", as), "jobs: 0")
+	s.fails(cli.ExitDenied, only+login, "uninstall", "--drop", "--database-url", as)
 	s.ok("ls")
 }
 

@@ -40,8 +40,6 @@ const (
 	horizonInProgress = 64
 	// What a claim may take for each job that it brings.
 	horizonEach = 50 * time.Microsecond
-	// A claim of everything, behind which a tail begins, pays after so many claims above a horizon where much has come.
-	horizonPays = 8
 	// A horizon, or a tail, is good for so many times as long as the claim of everything took from which it is, if that
 	// is longer: else a queue with millions of dead entries would do little but walk past them. The safety scan looks at
 	// everything all the same.
@@ -58,6 +56,7 @@ type horizons struct {
 	of   map[scheduler.TypeName]*horizon
 	slow map[scheduler.TypeName]bool          // the last claim of everything was
 	walk map[scheduler.TypeName]time.Duration // and it, or the last look, took so long
+	lost map[scheduler.TypeName]time.Duration // what slow claims above its horizon have taken in all, that left something
 	trip time.Duration                        // what the last snapshot took to come
 	went time.Time                            // and when that was
 }
@@ -65,7 +64,7 @@ type horizons struct {
 // forget: what is behind a lost connection is not known.
 func (f *horizons) forget() {
 	f.of, f.slow = map[scheduler.TypeName]*horizon{}, map[scheduler.TypeName]bool{}
-	f.walk = map[scheduler.TypeName]time.Duration{}
+	f.walk, f.lost = map[scheduler.TypeName]time.Duration{}, map[scheduler.TypeName]time.Duration{}
 }
 
 // eligible reports whether a claim may be made above a horizon at all.
@@ -84,13 +83,14 @@ func eligible(d scheduler.Demand) bool {
 // start returns the horizon of all types of a demand: the oldest of theirs, since
 // what an older snapshot shows a newer one shows too. Nil: there is none. stale: a look at what lies under it is due.
 func (f *horizons) start(d scheduler.Demand, now time.Time) (all *horizon, stale bool) {
+	walk := f.longest(d)
 	for _, t := range d.Types {
 		one := f.of[t.Type]
 		if one == nil {
 			return nil, false
 		}
 		if one.heard != heardIn(d) || now.Sub(one.whole) > max(f.life, f.long*f.walk[t.Type]) {
-			if f.walk[t.Type] < f.look {
+			if walk < f.look {
 				return nil, false
 			}
 			stale = true
@@ -100,6 +100,14 @@ func (f *horizons) start(d scheduler.Demand, now time.Time) (all *horizon, stale
 		}
 	}
 	return all, stale
+}
+
+// longest is what a claim of everything is likely to take.
+func (f *horizons) longest(d scheduler.Demand) (walk time.Duration) {
+	for _, t := range d.Types {
+		walk = max(walk, f.walk[t.Type])
+	}
+	return walk
 }
 
 // with is what a claim above both horizons looks above.
@@ -175,11 +183,25 @@ func (f *horizons) observe(
 		switch {
 		case all && taken:
 			f.of[t.Type] = &next
-		case above != nil && !all && (n > horizonFew && !f.slow[t.Type] ||
-			took >= max(f.till+time.Duration(n)*horizonEach, long, f.walk[t.Type]/horizonPays)):
-			delete(f.of, t.Type) // much has come: that is for the index of priorities
+			delete(f.lost, t.Type)
+		case above != nil && !all && f.tooMuch(t.Type, n, took, long):
+			delete(f.of, t.Type)
 		}
 	}
+}
+
+// tooMuch reports, of a claim above a horizon that left something, whether so much has come that it is for the index of
+// priorities: such claims sort all of it each time. A claim of everything begins a tail, and pays once they have taken
+// as long as that one would.
+func (f *horizons) tooMuch(t scheduler.TypeName, n int, took, long time.Duration) bool {
+	if took >= max(f.till+time.Duration(n)*horizonEach, long) {
+		f.lost[t] += took
+	}
+	much := n > horizonFew && !f.slow[t] || f.lost[t] > 0 && f.lost[t] >= f.walk[t]
+	if much {
+		delete(f.lost, t)
+	}
+	return much
 }
 
 func (h *horizon) snapshot() *Snapshot { return &Snapshot{h.xmax, h.inProgress, h.whole, h.heard} }

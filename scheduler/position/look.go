@@ -14,7 +14,7 @@ type Look struct {
 	Snapshot               // under which it looks
 	After    time.Duration // it begins so long after now
 
-	heard heard
+	known bool // something is ready again
 	began time.Time
 }
 
@@ -22,25 +22,46 @@ type Look struct {
 type Found struct {
 	Transactions []string      // that inserted the jobs
 	Failed       bool          // it did not come to its end, or there is more than it tells
-	Took         time.Duration // from when it began
+	Took         time.Duration // the walk; 0: it was not made
 }
 
 // LookWhen: what walks past dead entries for so long is done beside the claims. It takes more than a connection does.
 const LookWhen = 10 * time.Millisecond
 
 const (
-	// After a look, the next one begins after so many times as long as it took: else looks could do nothing but walk.
-	// Where something is known to be ready again, a job waits for it.
+	// After a look, the next one begins after so many times as long as its walk takes: else looks could do nothing but
+	// walk. Where something is known to be ready again, a job waits for it.
 	lookRest      = 20
 	lookRestKnown = 4
 )
 
+// begin gives the look that is to begin now, in place of one that is under way; nil: none. The horizon is that of a
+// claim.
+func (p *Position) begin(d scheduler.Demand, under *horizon, now time.Time) *Look {
+	known := under.heard.known != heardIn(d).known
+	if p.looking != nil && (p.looking.known || !known) {
+		return nil // what is heard meanwhile is looked for by the next one
+	}
+	rest := lookRest
+	if known {
+		rest = lookRestKnown
+	}
+	walk := p.horizons.longest(d)
+	p.looking = &Look{Types: types(d), Snapshot: *under.snapshot(), known: known, began: now,
+		After: max(0, p.looked.Add(time.Duration(rest)*walk).Sub(now))}
+	p.looking.heard = heardIn(d)
+	for _, t := range d.Types { // what it finds is ready under this one, and not under a newer one
+		p.horizons.of[t.Type] = under
+	}
+	return p.looking
+}
+
 // Looked takes what a look found.
 func (p *Position) Looked(l *Look, found Found, now time.Time) {
-	if l != p.looking { // of a connection that was lost
+	if l != p.looking { // of a connection that was lost, or another took its place
 		return
 	}
-	p.looking, p.looked, p.took = nil, now, found.Took
+	p.looking, p.looked = nil, now
 	for _, t := range l.Types {
 		p.horizons.looked(t, l, found)
 	}
@@ -60,17 +81,6 @@ func (f *horizons) looked(t scheduler.TypeName, l *Look, found Found) {
 	}
 	next.heard, next.whole = l.heard, l.began
 	f.of[t], f.walk[t] = &next, found.Took
-}
-
-// begin gives the look that is to begin now, under the horizon of a claim; nil: none.
-func (p *Position) begin(d scheduler.Demand, under *horizon, now time.Time) *Look {
-	known := under.heard.known != heardIn(d).known
-	if p.looking != nil || !known && now.Before(p.looked.Add(lookRest*p.took)) {
-		return nil
-	}
-	after := max(0, p.looked.Add(lookRestKnown*p.took).Sub(now))
-	p.looking = &Look{Types: types(d), Snapshot: *under.snapshot(), After: after, heard: heardIn(d), began: now}
-	return p.looking
 }
 
 // heard is how often by some time jobs were known, or may have become, ready again.

@@ -40,7 +40,8 @@ type aPlay struct {
 	p          *Position
 	readmitted uint64
 	scans      uint64
-	look       *Look          // under way
+	look       *Look          // the newest, under way
+	older      *Look          // that another took the place of, or a lost connection
 	seen       Found          // by it
 	begun      map[*aRow]bool // what was ready again when it began
 	owed       map[*aRow]bool // what is to come with the next claims
@@ -56,6 +57,10 @@ func newPlay(t *testing.T, seed uint64) *aPlay {
 
 // ends ends the look that is under way.
 func (a *aPlay) ends() {
+	if a.older != nil {
+		a.p.Looked(a.older, Found{Transactions: []string{"1"}}, a.at)
+		a.older = nil
+	}
 	if a.look == nil {
 		return
 	}
@@ -70,7 +75,11 @@ func (a *aPlay) ends() {
 // begins begins one.
 func (a *aPlay) begins(l *Look) {
 	if a.look != nil {
-		a.Fatal("two looks at once")
+		if a.look.known || !l.known {
+			a.Fatal("two looks at once")
+		}
+		a.older = a.look
+		clear(a.begun)
 	}
 	a.look, a.seen, a.looks = l, a.aQueue.look(l), a.looks+1
 	for _, r := range a.rows {
@@ -151,7 +160,12 @@ func TestPosition_LooksFindWhatIsReadyAgain(t *testing.T) {
 			if a.luck.IntN(20) == 0 {
 				a.readmitted, a.scans, a.ring = a.readmitted+1, a.scans+1, a.ring+1
 			}
-			if a.luck.IntN(3) == 0 {
+			switch a.luck.IntN(40) {
+			case 0: // a connection is lost
+				a.p.Forget()
+				a.older, a.look = a.look, nil
+				clear(a.begun)
+			case 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12:
 				a.ends()
 			}
 			a.at = a.at.Add(time.Duration(a.luck.IntN(60)) * time.Millisecond) // snapshots grow old
@@ -250,13 +264,19 @@ func TestPosition_WhatALookFindsIsForItsHorizon(t *testing.T) {
 	p, look = stale()
 	p.Looked(look, Found{Took: time.Second}, later)
 	d.Readmitted, d.Scans = d.Readmitted+1, d.Scans+1
-	for _, c := range []struct {
-		after time.Duration
-		looks bool
-	}{{lookRest*time.Second - 1, false}, {lookRest * time.Second, true}} {
-		if f := p.From(d, later.Add(c.after)); f.Above == nil || (f.Look != nil) != c.looks {
-			t.Errorf("a scan %s after a look of a second begins at %+v", c.after, f)
-		}
+	scan := p.From(d, later).Look
+	if scan == nil || scan.After != lookRest*time.Second {
+		t.Fatalf("a scan after a look of a second makes the next one after %+v", scan)
+	}
+	if f := p.From(d, later); f.Above == nil || f.Look != nil {
+		t.Errorf("while it rests, a claim begins at %+v", f)
+	}
+	d.Readmitted++
+	if f := p.From(d, later); f.Look == nil || f.Look.After != lookRestKnown*time.Second {
+		t.Errorf("a job that is known to be ready again waits for %+v", f.Look)
+	}
+	if p.Looked(scan, Found{Transactions: []string{"9"}}, later); p.looking == nil {
+		t.Error("a look that another took the place of ends the other")
 	}
 }
 
@@ -270,6 +290,56 @@ func TestPosition_TwoHorizonsAreOne(t *testing.T) {
 		if got := fmt.Sprint(both.xmax, " ", both.inProgress, both.heard, both.whole.Equal(at(0))); got != "99 [97 5] {2 1} true" {
 			t.Errorf("it looks above %s", got)
 		}
+	}
+}
+
+// A claim above the horizon of one type says nothing of another type's tail: behind a key of the wrong type, a backlog
+// would wait.
+func TestPosition_AClaimAboveAHorizonMovesNoTail(t *testing.T) {
+	t.Parallel()
+	const walk = 100 * time.Millisecond
+	p, now := New(), positionStart
+	dogs, backlog := catDemand(2), catDemand(2)
+	dogs.Types[0].Type = "dog"
+	for _, text := range []string{"", "10:12:11"} { // the second one is under a snapshot
+		p.Next(dogs, p.From(dogs, now), Taken{Text: text, Took: time.Microsecond}, nil, now, now.Add(walk))
+		p.Next(backlog, p.From(backlog, now), Taken{Text: text, Took: time.Microsecond}, cats(1, 2), now, now.Add(walk))
+	}
+	f := p.From(dogs, now)
+	if f.Above == nil {
+		t.Fatalf("dogs begin at %+v", f)
+	}
+	late := cats(95_000, 2)
+	for i := range late {
+		late[i].Type = "dog"
+	}
+	p.Next(dogs, f, Taken{}, late, now, now)
+	if f := p.From(backlog, now); f.Behind != (Key{ID: 2}) {
+		t.Errorf("the backlog goes on at %+v", f)
+	}
+}
+
+// A demand for several types looks beside its claims if any of them would walk far; and what a look finds is claimed
+// under the horizon it looked under, though one of the types had a newer one.
+func TestPosition_ALookForTwoTypesSpeaksForBoth(t *testing.T) {
+	t.Parallel()
+	p, now := New(), positionStart
+	both := catDemand(2)
+	both.Types = append(both.Types, scheduler.TypeDemand{Type: "dog", Limit: 2, MaxPriority: 19})
+	p.horizons.of["cat"] = &horizon{heard: heardIn(both), taken: now, whole: now, xmax: "100", inProgress: []string{}}
+	p.horizons.of["dog"] = &horizon{heard: heardIn(both), taken: now.Add(1), whole: now, xmax: "300", inProgress: []string{}}
+	p.horizons.walk["cat"], p.horizons.walk["dog"] = time.Second, time.Millisecond
+	p.horizons.slow["cat"], p.horizons.slow["dog"] = true, true
+	both.Readmitted++
+	f := p.From(both, now)
+	if f.Look == nil || f.Look.Xmax != "100" {
+		t.Fatalf("it begins at %+v", f)
+	}
+	p.Looked(f.Look, Found{Transactions: []string{"50"}}, now)
+	dogs := both
+	dogs.Types = both.Types[1:]
+	if f := p.From(dogs, now); f.Look != nil || f.Above == nil || f.Above.Xmax != "100" || fmt.Sprint(f.Above.InProgress) != "[50]" {
+		t.Errorf("dogs begin at %+v", f)
 	}
 }
 

@@ -17,7 +17,6 @@ type Position struct {
 	tail     tail
 	looking  *Look     // that is under way; nil: none
 	looked   time.Time // the last one was over then
-	took     time.Duration
 }
 
 // New knows nothing: the first claim looks at everything.
@@ -119,7 +118,9 @@ func (p *Position) Next(
 		got[jobs[i].Type]++
 	}
 	p.horizons.observe(d, f.Above, snapshot, got, ended.Sub(began), ended)
-	p.tail.observe(d, brought{jobs, f.Above == nil, p.slow(d), ended.Sub(began), snapshot}, began)
+	if f.Above == nil { // else it says nothing of a tail, which may be another type's
+		p.tail.observe(d, brought{jobs, true, p.slow(d), ended.Sub(began), snapshot}, began)
+	}
 	return d, false
 }
 

@@ -189,14 +189,15 @@ func TestPosition_SmallClaimsOfABacklogDoNotWalkAgain(t *testing.T) {
 func TestPosition_ABurstKeepsTheSnapshotWhileItIsQuick(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		jobs  int
-		took  time.Duration
-		above bool
+		claims, jobs int
+		took         time.Duration
+		above        bool
 	}{
-		{64, 2 * time.Millisecond, true},
-		{64, 20 * time.Millisecond, false},
-		{63, 20 * time.Millisecond, true}, // nothing is left: the machine was slow
-		{0, 20 * time.Millisecond, true},
+		{claims: 1000, jobs: 64, took: 2 * time.Millisecond, above: true},
+		{claims: 4, jobs: 64, took: 20 * time.Millisecond, above: true},
+		{claims: 5, jobs: 64, took: 20 * time.Millisecond, above: false}, // as long as a walk
+		{claims: 1, jobs: 64, took: 200 * time.Millisecond, above: false},
+		{claims: 100, jobs: 63, took: 20 * time.Millisecond, above: true}, // nothing is left: the machine is slow
 	} {
 		p, d, now := New(), catDemand(64), positionStart
 		const walk = 100 * time.Millisecond
@@ -206,11 +207,40 @@ func TestPosition_ABurstKeepsTheSnapshotWhileItIsQuick(t *testing.T) {
 			t.Fatal("no snapshot after a long walk")
 		}
 		p.Next(d, f, Taken{Text: "10:12:11", Took: time.Microsecond}, nil, now, now.Add(walk))
-		f = p.From(d, now)
-		p.Next(d, f, Taken{}, cats(1, c.jobs), now, now.Add(c.took))
-		if f := p.From(d, now); (f.Above != nil) != c.above {
-			t.Errorf("after %d jobs in %s it begins at %+v", c.jobs, c.took, f)
+		for range c.claims {
+			f = p.From(d, now)
+			p.Next(d, f, Taken{}, cats(1, c.jobs), now, now.Add(c.took))
 		}
+		if f := p.From(d, now); (f.Above != nil) != c.above {
+			t.Errorf("after %d claims of %d jobs in %s it begins at %+v", c.claims, c.jobs, c.took, f)
+		}
+	}
+}
+
+// Bursts that claims above a snapshot have worked off each time are no reason either, however many there were.
+func TestPosition_BurstsThatEndKeepTheSnapshot(t *testing.T) {
+	t.Parallel()
+	const walk = 100 * time.Millisecond
+	p, d, now := New(), catDemand(64), positionStart
+	claim := func(jobs int, took time.Duration) {
+		f, taken := p.From(d, now), Taken{}
+		if f.Snapshot {
+			taken = Taken{Text: "10:12:11", Took: time.Microsecond}
+		}
+		p.Next(d, f, taken, cats(1, jobs), now, now.Add(took))
+		now = now.Add(took)
+	}
+	claim(0, walk)
+	claim(0, walk)
+	for range 10 {
+		for range 4 {
+			claim(64, walk/5)
+		}
+		now = now.Add(2 * horizonFresh) // a snapshot is taken before the next
+		if f := p.From(d, now); f.Above == nil {
+			t.Fatalf("it begins at %+v", f)
+		}
+		claim(63, walk/5)
 	}
 }
 

@@ -101,8 +101,8 @@ func (m *tail) observe(d scheduler.Demand, b brought, now time.Time) (under *hor
 	if b.slow {
 		many = 1
 	}
-	if len(d.Types) != 1 || len(b.jobs) < max(many, asked(d)) || !b.whole && m.typ == "" {
-		if !b.whole && m.typ != "" && len(d.Types) == 1 && len(b.jobs) < asked(d) {
+	if len(d.Types) != 1 || len(b.jobs) < max(many, asked(d)) {
+		if !b.whole && len(b.jobs) < asked(d) {
 			under = m.seen
 		}
 		*m = tail{}

@@ -50,17 +50,16 @@ type Claimer struct {
 
 // Later is when another claim may bring more than the last one did: how long after one of jobs with locks a limit per
 // time, which is used up, lets the next one start (0: none is used up); when the first of the jobs at which it has
-// looked is to be reserved for (zero: none); and what closes when a look is over that it began (nil: it began none).
-// Called by the claiming goroutine.
+// looked is to be reserved for (zero: none); and what closes when a look is over for jobs that claims leave out (nil:
+// they leave none out). Called by the claiming goroutine.
 func (c *Claimer) Later() (limit time.Duration, ages time.Time, looked <-chan struct{}) {
-	return c.later.limit, c.later.ages, c.later.looked
+	return c.later.limit, c.later.ages, c.below.pending()
 }
 
-// later is what Later says of the last claim.
+// later is what the last claim of jobs with locks said.
 type later struct {
-	limit  time.Duration
-	ages   time.Time
-	looked <-chan struct{}
+	limit time.Duration
+	ages  time.Time
 }
 
 // NewClaimer returns a session for claims; it connects at its first use.
@@ -103,8 +102,8 @@ var errNotAsserted = errors.New("a new connection: running jobs must be asserted
 func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d scheduler.Demand) ([]scheduler.Job, error) {
 	var jobs []scheduler.Job
 	inTurn := false
-	c.later = later{}
 	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		c.later = later{}
 		if c.asserted != c.conn.opened {
 			return &scheduler.Unreachable{Err: errNotAsserted}
 		}
@@ -162,7 +161,7 @@ func (c *Claimer) claimFrom(
 	c.below.tell(c.position, began)
 	from := c.position.From(d, began)
 	if from.Look != nil {
-		c.later.looked = c.below.begin(from.Look)
+		c.below.begin(from.Look)
 	}
 	var snapshot position.Taken
 	if from.Snapshot {

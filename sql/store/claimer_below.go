@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -15,10 +17,11 @@ import (
 
 var belowSQL = sql.Query("below")
 
-// belowMost is how many jobs of a type a look tells of. More are for a claim of everything.
+// belowMost is how many jobs a look tells of. More are for a claim of everything.
 const belowMost = 200
 
-// below makes the looks of a position, one at a time, each on a connection that ends with it. It guards itself.
+// below makes the looks of a position, each on a connection that ends with it. A new one takes the place of one that is
+// under way. It guards itself.
 type below struct {
 	way    dial.Way
 	ctx    context.Context // of all looks, until close
@@ -26,46 +29,52 @@ type below struct {
 	all    sync.WaitGroup
 
 	mu    sync.Mutex
-	look  *position.Look // that is over, until it is taken
-	found position.Found
+	look  *position.Look // the newest; nil: it has been told
+	found *position.Found
+	over  chan struct{} // closes when found is there
+	stop  context.CancelFunc
 }
 
 func newBelow(url string) *below {
-	b := &below{way: ownWay(url, "looks", dial.With(byIndex))}
+	settings := map[string]string{"statement_timeout": fmt.Sprint(patience.Milliseconds())}
+	maps.Copy(settings, byIndex)
+	b := &below{way: ownWay(url, "looks", dial.With(settings)), stop: func() {}}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b
 }
 
-// begin begins a look. over closes when it can be taken.
-func (b *below) begin(l *position.Look) (over <-chan struct{}) {
-	ended := make(chan struct{})
+// begin begins a look.
+func (b *below) begin(l *position.Look) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stop()
+	ctx, stop := context.WithCancel(b.ctx)
+	over := make(chan struct{})
+	b.look, b.found, b.over, b.stop = l, nil, over, stop
 	b.all.Go(func() {
-		defer close(ended)
+		defer close(over)
+		defer stop()
 		select {
-		case <-b.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-time.After(l.After):
 		}
-		found := b.made(l)
+		found := b.made(ctx, l)
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.look, b.found = l, found
+		if b.look == l {
+			b.found = &found
+		}
 	})
-	return ended
 }
 
 // made makes it.
-func (b *below) made(l *position.Look) (found position.Found) {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+func (b *below) made(ctx context.Context, l *position.Look) (found position.Found) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	began := time.Now()
-	jobs, err := b.ask(ctx, l, &found)
-	found.Took, found.Failed = time.Since(began), err != nil || jobs >= belowMost
-	return found
-}
-
-func (b *below) ask(ctx context.Context, l *position.Look, found *position.Found) (jobs int, err error) {
-	err = b.apart(ctx, func(conn *pgx.Conn) error {
+	jobs := 0
+	err := b.apart(ctx, func(conn *pgx.Conn) error {
+		began := time.Now()
 		rows, err := conn.Query(ctx, belowSQL, l.Types, l.Xmax, l.InProgress, belowMost)
 		if err != nil {
 			return err
@@ -76,9 +85,11 @@ func (b *below) ask(ctx context.Context, l *position.Look, found *position.Found
 			found.Transactions, jobs = append(found.Transactions, transaction), jobs+n
 			return nil
 		})
+		found.Took = time.Since(began)
 		return err
 	})
-	return jobs, err
+	found.Failed = err != nil || jobs >= belowMost
+	return found
 }
 
 // apart runs f on a connection that ends with it.
@@ -95,10 +106,17 @@ func (b *below) apart(ctx context.Context, f func(*pgx.Conn) error) error {
 func (b *below) tell(p *position.Position, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.look != nil {
-		p.Looked(b.look, b.found, now)
-		b.look = nil
+	if b.found != nil {
+		p.Looked(b.look, *b.found, now)
+		b.look, b.found, b.over = nil, nil, nil
 	}
+}
+
+// pending closes when the look that is under way is over; nil: none is.
+func (b *below) pending() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.over
 }
 
 // close waits until no look is under way.

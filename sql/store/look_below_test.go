@@ -37,7 +37,7 @@ func looksAlways(t *testing.T) (e *env, claim func() int, again func(...schedule
 // looked waits until the look is over that the last claim began.
 func (e *env) looked() {
 	e.Helper()
-	over := e.claimer.later.looked
+	_, _, over := e.claimer.Later()
 	if over == nil {
 		e.Fatal("the claim began no look")
 	}

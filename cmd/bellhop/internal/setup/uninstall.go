@@ -66,6 +66,12 @@ func uninstall(cmd *cobra.Command, a *cli.App, drop, cascade bool) error {
 	s := &cli.Session{Conn: conn}
 	defer s.Close()
 	parts, work, err := installed(ctx, conn)
+	refused := (*pgconn.PgError)(nil)
+	if drop && len(parts) > 0 || errors.As(err, &refused) && refused.Code == "42501" { // insufficient_privilege
+		if denied := owned(ctx, conn); denied != nil {
+			return denied
+		}
+	}
 	switch {
 	case err != nil:
 		return err
@@ -75,6 +81,9 @@ func uninstall(cmd *cobra.Command, a *cli.App, drop, cascade bool) error {
 	case !drop:
 		head := fmt.Sprintf("database %s, jobs: %s, unfinished: %s\n",
 			conn.Config().Database, most(work.Jobs), most(work.Unfinished))
+		if work.Live != "" {
+			head += "live instances, to be stopped first: " + cli.Clean(work.Live) + "\n"
+		}
 		next := "bellhop uninstall --drop   removes all of this"
 		if len(yours(parts)) > 0 {
 			next = "Change or drop what is yours, then: bellhop uninstall --drop\n" +
@@ -98,6 +107,23 @@ func uninstall(cmd *cobra.Command, a *cli.App, drop, cascade bool) error {
 	}
 	dropRoles(ctx, conn, parts)
 	return printParts(a, parts, "", "removed", "The program and its service: docs/install.md, \"Remove it\"")
+}
+
+// owned refuses a login that cannot drop the schema: no grant of a role of bellhop's would help it.
+func owned(ctx context.Context, conn *pgx.Conn) error {
+	var owner, login string
+	var may bool
+	err := conn.QueryRow(ctx, `select n.nspowner::regrole::text, current_user, pg_has_role(n.nspowner, 'usage')
+		from pg_namespace n where n.nspname = 'bellhop'`).Scan(&owner, &login, &may)
+	if err != nil {
+		return fmt.Errorf("look which role owns bellhop's schema: %w", err)
+	}
+	if may {
+		return nil
+	}
+	return cli.Failed(cli.ExitDenied, "uninstall", "connect as "+cli.Clean(owner)+", or as a superuser",
+		"only %s, the owner of schema bellhop, can remove it, and this login is %s. Nothing was removed",
+		cli.Clean(owner), cli.Clean(login))
 }
 
 // yours are the parts that are not bellhop's, but go with it.

@@ -249,7 +249,7 @@ func (t *torture) progress(out outcome) {
 		for _, line := range out.story {
 			t.app.Note("    %s", line)
 		}
-		t.app.Note("  again: bellhop torture --seed %d --history %d --keep %s", t.seed, out.number, t.dir)
+		t.app.Note("  again: bellhop torture --seed %d --history %d --lag %s --keep %s", t.seed, out.number, out.lag, t.dir)
 	}
 }
 

@@ -25,6 +25,7 @@ type history struct {
 // outcome is what a history showed.
 type outcome struct {
 	history
+	lag     time.Duration // of its instances
 	jobs    int
 	strokes int
 	took    time.Duration // until the queue worked again
@@ -86,7 +87,7 @@ func (t *torture) play(ctx context.Context, h history) (out outcome, err error) 
 	if err != nil {
 		return out, err
 	}
-	out.jobs, out.strokes, out.took, out.story = len(e.rows), s.strokes, e.took, s.story
+	out.lag, out.jobs, out.strokes, out.took, out.story = s.lag, len(e.rows), s.strokes, e.took, s.story
 	out.found = check(e)
 	if s.recorded {
 		out.unrecorded, err = s.record(ctx, h, e.journal)
