@@ -302,7 +302,8 @@ func TestDispatcher_LooksForACancelAgainAfterAClaim(t *testing.T) {
 		s.Tell(message.RoleDispatcher, &message.CancelRang{})
 		after[message.Deals](s, 5*time.Second, message.RoleHost("h"))
 		names, at := q.take(start)
-		if !slices.Equal(names, []string{"claim", "claims?", "claims?"}) || at[1] > 600*time.Millisecond || at[2] < time.Second {
+		want := []string{"claim", "claims?", "claims?"}
+		if !slices.Equal(names, want) || at[1] > 600*time.Millisecond || at[2] < time.Second {
 			t.Errorf("%q at %v", names, at)
 		}
 	})

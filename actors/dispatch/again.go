@@ -35,10 +35,17 @@ func (d *dispatcher) awaitLook(c actor.Context, looked <-chan struct{}) {
 	go func() {
 		select {
 		case <-looked:
-			inst.Send(self, &message.Rang{Inserted: true}) // jobs may have come; nothing else is ready again
+			inst.Send(self, &lookOver{looked})
 		case <-ctx.Done():
 		}
 	}()
+}
+
+func (d *dispatcher) onLookOver(c actor.Context, m *lookOver) {
+	if d.looked == m.looked {
+		d.looked = nil
+	}
+	d.happened(c, intake.Woken{Rang: true}) // what it found, claims bring now; nothing else is ready again
 }
 
 func (d *dispatcher) onLockedNow(m *message.LockedNow) {

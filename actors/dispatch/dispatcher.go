@@ -35,7 +35,7 @@ type dispatcher struct {
 	audit     *auditing
 	auditDue  bool
 	recheck   bool            // claims are to be checked when the one under way has come back
-	looked    <-chan struct{} // closes when a look is over for jobs that claims leave out; nil: they leave none out
+	looked    <-chan struct{} // closes when a look is over for jobs that the last claim left out; nil: it left none out
 	limitAt   time.Time       // when a limit per time lets another job start
 	warmTimer *time.Timer     // when a statement is to be kept warm; kept
 	readTimer *time.Timer     // when intake is to be asked again what to read of the backlog
@@ -60,8 +60,10 @@ type (
 		looked <-chan struct{}
 		err    error
 	}
-	resume  struct{} // the pause after a failed claim is over
-	askNext struct{} // it is time to ask intake again
+	resume struct{} // the pause after a failed claim is over
+	// lookOver: a look is over for jobs that claims leave out.
+	lookOver struct{ looked <-chan struct{} }
+	askNext  struct{} // it is time to ask intake again
 )
 
 func (d *dispatcher) Receive(c actor.Context) {
@@ -74,6 +76,8 @@ func (d *dispatcher) Receive(c actor.Context) {
 		d.fenced = true
 	case *message.Rang:
 		d.onRang(c, m)
+	case *lookOver:
+		d.onLookOver(c, m)
 	case *message.CancelRang:
 		d.recheck = d.recheck || d.claiming
 		d.checkClaims(c, false)

@@ -83,7 +83,7 @@ func eligible(d scheduler.Demand) bool {
 // start returns the horizon of all types of a demand: the oldest of theirs, since
 // what an older snapshot shows a newer one shows too. Nil: there is none. stale: a look at what lies under it is due.
 func (f *horizons) start(d scheduler.Demand, now time.Time) (all *horizon, stale bool) {
-	walk := f.longest(d)
+	walk := f.longest(types(d))
 	for _, t := range d.Types {
 		one := f.of[t.Type]
 		if one == nil {
@@ -103,9 +103,9 @@ func (f *horizons) start(d scheduler.Demand, now time.Time) (all *horizon, stale
 }
 
 // longest is what a claim of everything is likely to take.
-func (f *horizons) longest(d scheduler.Demand) (walk time.Duration) {
-	for _, t := range d.Types {
-		walk = max(walk, f.walk[t.Type])
+func (f *horizons) longest(types []scheduler.TypeName) (walk time.Duration) {
+	for _, t := range types {
+		walk = max(walk, f.walk[t])
 	}
 	return walk
 }

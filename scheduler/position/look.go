@@ -1,6 +1,8 @@
 package position
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"bellhop/scheduler"
@@ -33,10 +35,12 @@ const (
 	// walk. Where something is known to be ready again, a job waits for it.
 	lookRest      = 20
 	lookRestKnown = 4
+	// And no sooner than this: each has a new connection, which costs the server as much as a short walk.
+	lookGap = 250 * time.Millisecond
 )
 
 // begin gives the look that is to begin now, in place of one that is under way; nil: none. The horizon is that of a
-// claim.
+// claim. It looks for all types that have one: else the looks of one host's types would leave no turn to another's.
 func (p *Position) begin(d scheduler.Demand, under *horizon, now time.Time) *Look {
 	known := under.heard.known != heardIn(d).known
 	if p.looking != nil && (p.looking.known || !known) {
@@ -46,14 +50,29 @@ func (p *Position) begin(d scheduler.Demand, under *horizon, now time.Time) *Loo
 	if known {
 		rest = lookRestKnown
 	}
-	walk := p.horizons.longest(d)
-	p.looking = &Look{Types: types(d), Snapshot: *under.snapshot(), known: known, began: now,
-		After: max(0, p.looked.Add(time.Duration(rest)*walk).Sub(now))}
+	names := types(d)
+	if all, merged := p.horizons.everything(); merged != nil {
+		names, under = all, merged
+	}
+	pause := max(time.Duration(rest)*p.horizons.longest(names), lookGap)
+	p.looking = &Look{Types: names, Snapshot: *under.snapshot(), known: known, began: now,
+		After: max(0, p.looked.Add(pause).Sub(now))}
 	p.looking.heard = heardIn(d)
-	for _, t := range d.Types { // what it finds is ready under this one, and not under a newer one
-		p.horizons.of[t.Type] = under
+	for _, t := range names { // what it finds is ready under this one, and not under a newer one
+		p.horizons.of[t] = under
 	}
 	return p.looking
+}
+
+// everything gives all types that have a horizon, and what lies above all of these; nil: too much was under way.
+func (f *horizons) everything() (names []scheduler.TypeName, all *horizon) {
+	names = slices.Sorted(maps.Keys(f.of))
+	for _, t := range names {
+		if all = all.with(f.of[t]); len(all.inProgress) > horizonInProgress {
+			return nil, nil
+		}
+	}
+	return names, all
 }
 
 // Looked takes what a look found.

@@ -327,7 +327,12 @@ func TestPosition_ALookForTwoTypesSpeaksForBoth(t *testing.T) {
 	both := catDemand(2)
 	both.Types = append(both.Types, scheduler.TypeDemand{Type: "dog", Limit: 2, MaxPriority: 19})
 	p.horizons.of["cat"] = &horizon{heard: heardIn(both), taken: now, whole: now, xmax: "100", inProgress: []string{}}
-	p.horizons.of["dog"] = &horizon{heard: heardIn(both), taken: now.Add(1), whole: now, xmax: "300", inProgress: []string{}}
+	p.horizons.of["dog"] = &horizon{
+		heard: heardIn(both),
+		taken: now.Add(1),
+		whole: now,
+		xmax:  "300",
+	}
 	p.horizons.walk["cat"], p.horizons.walk["dog"] = time.Second, time.Millisecond
 	p.horizons.slow["cat"], p.horizons.slow["dog"] = true, true
 	both.Readmitted++
@@ -338,8 +343,39 @@ func TestPosition_ALookForTwoTypesSpeaksForBoth(t *testing.T) {
 	p.Looked(f.Look, Found{Transactions: []string{"50"}}, now)
 	dogs := both
 	dogs.Types = both.Types[1:]
-	if f := p.From(dogs, now); f.Look != nil || f.Above == nil || f.Above.Xmax != "100" || fmt.Sprint(f.Above.InProgress) != "[50]" {
+	f = p.From(dogs, now)
+	if f.Look != nil || f.Above == nil || f.Above.Xmax != "100" || fmt.Sprint(f.Above.InProgress) != "[50]" {
 		t.Errorf("dogs begin at %+v", f)
+	}
+}
+
+// A look is for every type that has a horizon: the types of one host, whose claims come first, would take each turn.
+func TestPosition_LooksAreForTheTypesOfAllHosts(t *testing.T) {
+	t.Parallel()
+	p, now := New(), positionStart
+	cats, dogs := catDemand(2), catDemand(2)
+	dogs.Types[0].Type = "dog"
+	for _, d := range []scheduler.Demand{cats, dogs} {
+		for _, text := range []string{"", "10:12:11"} {
+			p.Next(d, p.From(d, now), Taken{Text: text, Took: time.Microsecond}, nil, now, now.Add(time.Second))
+		}
+	}
+	now = now.Add(2 * time.Second)
+	for range 3 {
+		cats.Readmitted++
+		dogs.Readmitted++
+		look := p.From(cats, now).Look
+		if look == nil || fmt.Sprint(look.Types) != "[cat dog]" {
+			t.Fatalf("the look is %+v", look)
+		}
+		if f := p.From(dogs, now); f.Above == nil || f.Look != nil {
+			t.Errorf("dogs begin at %+v", f)
+		}
+		p.Looked(look, Found{Transactions: []string{"7"}, Took: LookWhen}, now)
+		if f := p.From(dogs, now); f.Look != nil || f.Above == nil || !slices.Contains(f.Above.InProgress, "7") {
+			t.Errorf("after the look dogs begin at %+v", f)
+		}
+		now = now.Add(look.After)
 	}
 }
 

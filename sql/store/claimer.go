@@ -104,6 +104,7 @@ func (c *Claimer) Claim(ctx context.Context, me scheduler.InstanceID, d schedule
 	inTurn := false
 	err := c.conn.use(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 		c.later = later{}
+		c.below.tell(c.position, time.Now())
 		if c.asserted != c.conn.opened {
 			return &scheduler.Unreachable{Err: errNotAsserted}
 		}
@@ -158,7 +159,6 @@ func (c *Claimer) claimFrom(
 		jobs, err = c.claimShared(ctx, conn, me, d)
 		return jobs, d, false, err
 	}
-	c.below.tell(c.position, began)
 	from := c.position.From(d, began)
 	if from.Look != nil {
 		c.below.begin(from.Look)

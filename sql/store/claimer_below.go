@@ -29,7 +29,7 @@ type below struct {
 	all    sync.WaitGroup
 
 	mu    sync.Mutex
-	look  *position.Look // the newest; nil: it has been told
+	look  *position.Look // the newest; nil: none has begun, or it has been told
 	found *position.Found
 	over  chan struct{} // closes when found is there
 	stop  context.CancelFunc
@@ -74,6 +74,10 @@ func (b *below) made(ctx context.Context, l *position.Look) (found position.Foun
 	defer cancel()
 	jobs := 0
 	err := b.apart(ctx, func(conn *pgx.Conn) error {
+		// A session's first statement reads catalogues, and is planned: that is no walk.
+		if _, err := conn.Exec(ctx, belowSQL, []string{}, l.Xmax, l.InProgress, belowMost); err != nil {
+			return err
+		}
 		began := time.Now()
 		rows, err := conn.Query(ctx, belowSQL, l.Types, l.Xmax, l.InProgress, belowMost)
 		if err != nil {

@@ -68,7 +68,7 @@ func uninstall(cmd *cobra.Command, a *cli.App, drop, cascade bool) error {
 	parts, work, err := installed(ctx, conn)
 	refused := (*pgconn.PgError)(nil)
 	if drop && len(parts) > 0 || errors.As(err, &refused) && refused.Code == "42501" { // insufficient_privilege
-		if denied := owned(ctx, conn); denied != nil {
+		if denied := owned(ctx, conn, parts); denied != nil {
 			return denied
 		}
 	}
@@ -109,21 +109,27 @@ func uninstall(cmd *cobra.Command, a *cli.App, drop, cascade bool) error {
 	return printParts(a, parts, "", "removed", "The program and its service: docs/install.md, \"Remove it\"")
 }
 
-// owned refuses a login that cannot drop the schema: no grant of a role of bellhop's would help it.
-func owned(ctx context.Context, conn *pgx.Conn) error {
-	var owner, login string
-	var may bool
-	err := conn.QueryRow(ctx, `select n.nspowner::regrole::text, current_user, pg_has_role(n.nspowner, 'usage')
-		from pg_namespace n where n.nspname = 'bellhop'`).Scan(&owner, &login, &may)
-	if err != nil {
-		return fmt.Errorf("look which role owns bellhop's schema: %w", err)
+// owned refuses a login that cannot drop the schemas: no grant of a role of bellhop's would help it.
+func owned(ctx context.Context, conn *pgx.Conn, parts []part) error {
+	var schemas []string
+	for _, p := range parts {
+		if p.Kind == "schema" {
+			schemas = append(schemas, p.Name)
+		}
 	}
-	if may {
+	var schema, owner, login string
+	err := conn.QueryRow(ctx, `select n.nspname, n.nspowner::regrole::text, current_user from pg_namespace n
+		where n.nspname = any ($1) and not pg_has_role(n.nspowner, 'usage') order by n.nspname limit 1`, schemas).
+		Scan(&schema, &owner, &login)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
 		return nil
+	case err != nil:
+		return fmt.Errorf("look which roles own the schemas: %w", err)
 	}
 	return cli.Failed(cli.ExitDenied, "uninstall", "connect as "+cli.Clean(owner)+", or as a superuser",
-		"only %s, the owner of schema bellhop, can remove it, and this login is %s. Nothing was removed",
-		cli.Clean(owner), cli.Clean(login))
+		"only %s, the owner of schema %s, can remove it, and this login is %s. Nothing was removed",
+		cli.Clean(owner), cli.Clean(schema), cli.Clean(login))
 }
 
 // yours are the parts that are not bellhop's, but go with it.
