@@ -53,9 +53,11 @@ type horizons struct {
 	life time.Duration // horizonLife
 	long time.Duration // walkShare
 	look time.Duration // LookWhen
+	most int           // lookProofs
 	of   map[scheduler.TypeName]*horizon
 	slow map[scheduler.TypeName]bool          // the last claim of everything was
 	walk map[scheduler.TypeName]time.Duration // and it, or the last look, took so long
+	far  map[scheduler.TypeName]int           // so many claims of everything in a row have walked far
 	lost map[scheduler.TypeName]time.Duration // what slow claims above its horizon have taken in all, that left something
 	trip time.Duration                        // what the last snapshot took to come
 	went time.Time                            // and when that was
@@ -65,6 +67,7 @@ type horizons struct {
 func (f *horizons) forget() {
 	f.of, f.slow = map[scheduler.TypeName]*horizon{}, map[scheduler.TypeName]bool{}
 	f.walk, f.lost = map[scheduler.TypeName]time.Duration{}, map[scheduler.TypeName]time.Duration{}
+	f.far = map[scheduler.TypeName]int{}
 }
 
 // eligible reports whether a claim may be made above a horizon at all.
@@ -90,7 +93,7 @@ func (f *horizons) start(d scheduler.Demand, now time.Time) (all *horizon, stale
 			return nil, false
 		}
 		if one.heard != heardIn(d) || now.Sub(one.whole) > max(f.life, f.long*f.walk[t.Type]) {
-			if walk < f.look {
+			if walk < f.look || !f.proven(types(d)) {
 				return nil, false
 			}
 			stale = true
@@ -178,6 +181,7 @@ func (f *horizons) observe(
 		}
 		if above == nil {
 			f.walk[t.Type] = took
+			f.prove(t.Type, took, snapshot)
 		}
 		all := got[t.Type] < t.Limit && n < d.Total // and there was no more
 		switch {

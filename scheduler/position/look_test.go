@@ -33,6 +33,41 @@ func (q *aQueue) look(l *Look) (found Found) {
 	return found
 }
 
+// looking needs no proof that claims walk far: one that takes long is enough.
+func looking() *Position {
+	p := New()
+	p.horizons.most = 0
+	return p
+}
+
+// A claim that takes long on a busy machine is no reason for a look, beside which less urgent jobs overtake: several in
+// a row are, each far longer than the statement before it.
+func TestPosition_ABusyMachineMakesNoLooks(t *testing.T) {
+	t.Parallel()
+	const long, trip = 40 * time.Millisecond, time.Millisecond
+	for name, c := range map[string]struct {
+		claims []Taken
+		took   []time.Duration
+		looks  bool
+	}{
+		"four walks":               {[]Taken{{}, {"1:9:", trip}, {"1:9:", trip}, {"1:9:", trip}, {"1:9:", trip}}, []time.Duration{long, long, long, long, long}, true},
+		"three":                    {[]Taken{{}, {"1:9:", trip}, {"1:9:", trip}, {"1:9:", trip}}, []time.Duration{long, long, long, long}, false},
+		"one was short":            {[]Taken{{"1:9:", trip}, {"1:9:", trip}, {"1:9:", trip}, {"1:9:", trip}}, []time.Duration{long, trip, long, long}, false},
+		"all statements take long": {[]Taken{{"1:9:", long}, {"1:9:", long}, {"1:9:", long}, {"1:9:", long}}, []time.Duration{long, 2 * long, 3 * long, 2 * long}, false},
+	} {
+		p, d, now := New(), catDemand(4), positionStart
+		for i, taken := range c.claims {
+			d.Readmitted++
+			p.Next(d, From{Behind: Beginning}, taken, nil, now, now.Add(c.took[i]))
+			now = now.Add(c.took[i])
+		}
+		d.Readmitted++
+		if f := p.From(d, now); (f.Look != nil) != c.looks || (f.Above != nil) != c.looks {
+			t.Errorf("%s: it begins at %+v", name, f)
+		}
+	}
+}
+
 // aPlay is a queue with a position whose looks end some time after they began.
 type aPlay struct {
 	*testing.T
@@ -52,7 +87,7 @@ type aPlay struct {
 
 func newPlay(t *testing.T, seed uint64) *aPlay {
 	q := &aQueue{luck: rand.New(rand.NewPCG(seed, 1)), open: map[int]bool{}, next: 10, at: positionStart}
-	return &aPlay{T: t, aQueue: q, p: New(), readmitted: 1, begun: map[*aRow]bool{}, owed: map[*aRow]bool{}}
+	return &aPlay{T: t, aQueue: q, p: looking(), readmitted: 1, begun: map[*aRow]bool{}, owed: map[*aRow]bool{}}
 }
 
 // ends ends the look that is under way.
@@ -206,7 +241,7 @@ func TestPosition_WhatALookFindsIsForItsHorizon(t *testing.T) {
 	const walk = 100 * time.Millisecond
 	d := catDemand(4)
 	stale := func() (*Position, *Look) {
-		p := New()
+		p := looking()
 		p.Next(d, p.From(d, positionStart), Taken{}, nil, positionStart, positionStart.Add(walk))
 		f := p.From(d, positionStart)
 		p.Next(d, f, Taken{Text: "10:12:11", Took: time.Microsecond}, nil, positionStart, positionStart.Add(walk))
@@ -298,7 +333,7 @@ func TestPosition_TwoHorizonsAreOne(t *testing.T) {
 func TestPosition_AClaimAboveAHorizonMovesNoTail(t *testing.T) {
 	t.Parallel()
 	const walk = 100 * time.Millisecond
-	p, now := New(), positionStart
+	p, now := looking(), positionStart
 	dogs, backlog := catDemand(2), catDemand(2)
 	dogs.Types[0].Type = "dog"
 	for _, text := range []string{"", "10:12:11"} { // the second one is under a snapshot
@@ -323,7 +358,7 @@ func TestPosition_AClaimAboveAHorizonMovesNoTail(t *testing.T) {
 // under the horizon it looked under, though one of the types had a newer one.
 func TestPosition_ALookForTwoTypesSpeaksForBoth(t *testing.T) {
 	t.Parallel()
-	p, now := New(), positionStart
+	p, now := looking(), positionStart
 	both := catDemand(2)
 	both.Types = append(both.Types, scheduler.TypeDemand{Type: "dog", Limit: 2, MaxPriority: 19})
 	p.horizons.of["cat"] = &horizon{heard: heardIn(both), taken: now, whole: now, xmax: "100", inProgress: []string{}}
@@ -352,7 +387,7 @@ func TestPosition_ALookForTwoTypesSpeaksForBoth(t *testing.T) {
 // A look is for every type that has a horizon: the types of one host, whose claims come first, would take each turn.
 func TestPosition_LooksAreForTheTypesOfAllHosts(t *testing.T) {
 	t.Parallel()
-	p, now := New(), positionStart
+	p, now := looking(), positionStart
 	cats, dogs := catDemand(2), catDemand(2)
 	dogs.Types[0].Type = "dog"
 	for _, d := range []scheduler.Demand{cats, dogs} {

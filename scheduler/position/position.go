@@ -27,6 +27,7 @@ func New() *Position {
 		life: horizonLife,
 		long: walkShare,
 		look: LookWhen,
+		most: lookProofs,
 	}}
 	p.Forget()
 	return p
@@ -45,7 +46,7 @@ func (p *Position) Eager(life time.Duration) {
 }
 
 // EagerLooks has looks made however short a walk is: for tests of them.
-func (p *Position) EagerLooks() { p.horizons.look = 0 }
+func (p *Position) EagerLooks() { p.horizons.look, p.horizons.most = 0, 0 }
 
 // From is where a claim begins.
 type From struct {

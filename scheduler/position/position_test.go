@@ -249,7 +249,7 @@ func TestPosition_BurstsThatEndKeepTheSnapshot(t *testing.T) {
 func TestPosition_ARingIsAnsweredWithoutAWalk(t *testing.T) {
 	t.Parallel()
 	const walk = 100 * time.Millisecond
-	p, d, now := New(), catDemand(2), positionStart
+	p, d, now := looking(), catDemand(2), positionStart
 	p.Next(d, p.From(d, now), Taken{}, cats(1, 2), now, now.Add(walk)) // from now on, snapshots are taken
 	d.Ring++
 	f := p.From(d, now)
