@@ -48,19 +48,19 @@ const (
 
 // horizons are those of all types.
 type horizons struct {
-	when time.Duration // horizonWhen, from when on claims of everything are slow; the tests want horizons always
-	till time.Duration // and till when claims above a horizon are not
-	life time.Duration // horizonLife
-	long time.Duration // walkShare
-	look time.Duration // LookWhen
-	most int           // lookProofs
-	of   map[scheduler.TypeName]*horizon
-	slow map[scheduler.TypeName]bool          // the last claim of everything was
-	walk map[scheduler.TypeName]time.Duration // and it, or the last look, took so long
-	far  map[scheduler.TypeName]int           // so many claims of everything in a row have walked far
-	lost map[scheduler.TypeName]time.Duration // what slow claims above its horizon have taken in all, that left something
-	trip time.Duration                        // what the last snapshot took to come
-	went time.Time                            // and when that was
+	when   time.Duration // horizonWhen, from when on claims of everything are slow; the tests want horizons always
+	till   time.Duration // and till when claims above a horizon are not
+	life   time.Duration // horizonLife
+	long   time.Duration // walkShare
+	look   time.Duration // LookWhen
+	proofs int           // lookProofs
+	of     map[scheduler.TypeName]*horizon
+	slow   map[scheduler.TypeName]bool          // the last claim of everything was
+	walk   map[scheduler.TypeName]time.Duration // and it, or the last look, took so long
+	far    map[scheduler.TypeName]int           // so many claims of everything in a row have walked far
+	lost   map[scheduler.TypeName]time.Duration // slow claims above its horizon, which left something, have taken so long
+	trip   time.Duration                        // what the last snapshot took to come
+	went   time.Time                            // and when that was
 }
 
 // forget: what is behind a lost connection is not known.

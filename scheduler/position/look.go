@@ -32,10 +32,9 @@ const LookWhen = 10 * time.Millisecond
 
 const (
 	// A claim that takes long may be one on a machine that has no time for it. So many in a row have to take LookWhen, and
-	// so many times as long as the snapshot before each: while a look is under way, a job that became ready again is
+	// horizonTrips times as long as the snapshot before each: while a look is under way, a job that became ready again is
 	// overtaken by less urgent ones that were inserted since.
 	lookProofs = 4
-	lookTrips  = 8
 	// After a look, the next one begins after so many times as long as its walk takes: else looks could do nothing but
 	// walk. Where something is known to be ready again, a job waits for it.
 	lookRest      = 20
@@ -112,7 +111,7 @@ func (f *horizons) looked(t scheduler.TypeName, l *Look, found Found) {
 // prove takes what a claim of everything took, after a snapshot.
 func (f *horizons) prove(t scheduler.TypeName, took time.Duration, snapshot Taken) {
 	switch {
-	case took < max(f.look, lookTrips*snapshot.Took):
+	case took < max(f.look, horizonTrips*snapshot.Took):
 		f.far[t] = 0
 	case snapshot.Text != "":
 		f.far[t]++
@@ -121,7 +120,7 @@ func (f *horizons) prove(t scheduler.TypeName, took time.Duration, snapshot Take
 
 // proven reports whether claims of everything of one of these types walk far, and do not only take long.
 func (f *horizons) proven(types []scheduler.TypeName) bool {
-	return slices.ContainsFunc(types, func(t scheduler.TypeName) bool { return f.far[t] >= f.most })
+	return slices.ContainsFunc(types, func(t scheduler.TypeName) bool { return f.far[t] >= f.proofs })
 }
 
 // heard is how often by some time jobs were known, or may have become, ready again.

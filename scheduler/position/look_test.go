@@ -36,7 +36,7 @@ func (q *aQueue) look(l *Look) (found Found) {
 // looking needs no proof that claims walk far: one that takes long is enough.
 func looking() *Position {
 	p := New()
-	p.horizons.most = 0
+	p.horizons.proofs = 0
 	return p
 }
 

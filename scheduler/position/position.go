@@ -22,12 +22,12 @@ type Position struct {
 // New knows nothing: the first claim looks at everything.
 func New() *Position {
 	p := &Position{horizons: horizons{
-		when: horizonWhen,
-		till: horizonWhen,
-		life: horizonLife,
-		long: walkShare,
-		look: LookWhen,
-		most: lookProofs,
+		when:   horizonWhen,
+		till:   horizonWhen,
+		life:   horizonLife,
+		long:   walkShare,
+		look:   LookWhen,
+		proofs: lookProofs,
 	}}
 	p.Forget()
 	return p
@@ -46,7 +46,7 @@ func (p *Position) Eager(life time.Duration) {
 }
 
 // EagerLooks has looks made however short a walk is: for tests of them.
-func (p *Position) EagerLooks() { p.horizons.look, p.horizons.most = 0, 0 }
+func (p *Position) EagerLooks() { p.horizons.look, p.horizons.proofs = 0, 0 }
 
 // From is where a claim begins.
 type From struct {

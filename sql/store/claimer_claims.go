@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -53,8 +52,12 @@ func (c *Claimer) Claims(
 	if err != nil {
 		return nil, fmt.Errorf("read held jobs: %w", err)
 	}
+	known := make(map[scheduler.JobID]bool, len(of))
+	for _, claim := range of {
+		known[claim.Job] = true
+	}
 	for _, hold := range rest {
-		if !slices.ContainsFunc(of, func(known scheduler.Claim) bool { return known.Job == hold.Job }) {
+		if !known[hold.Job] { // of the others, the answer above is newer
 			holds = append(holds, hold)
 		}
 	}

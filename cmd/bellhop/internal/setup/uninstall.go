@@ -118,9 +118,7 @@ func owned(ctx context.Context, conn *pgx.Conn, parts []part) error {
 		}
 	}
 	var schema, owner, login string
-	err := conn.QueryRow(ctx, `select n.nspname, n.nspowner::regrole::text, current_user from pg_namespace n
-		where n.nspname = any ($1) and not pg_has_role(n.nspowner, 'usage') order by n.nspname limit 1`, schemas).
-		Scan(&schema, &owner, &login)
+	err := conn.QueryRow(ctx, sql.Query("uninstall_owner"), schemas).Scan(&schema, &owner, &login)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil

@@ -48,9 +48,9 @@ func (e *env) looked() {
 	}
 }
 
-// TestBelow_FindsWhatIsReadyAgain: a claim leaves out what became ready again, and the next one after a look brings it:
-// with others of its transaction, and beside what was inserted since.
-func TestBelow_FindsWhatIsReadyAgain(t *testing.T) {
+// A claim leaves out what became ready again, and the next one after a look brings it: with others of its transaction,
+// and beside what was inserted since.
+func TestClaim_ALookFindsWhatIsReadyAgain(t *testing.T) {
 	t.Parallel()
 	e, claim, again := looksAlways(t)
 	one, other := e.insert("type", "'cat'"), e.insert("type", "'dog'")
@@ -79,8 +79,8 @@ func TestBelow_FindsWhatIsReadyAgain(t *testing.T) {
 	}
 }
 
-// TestBelow_ManyAreForAClaimOfEverything: so are those that a look could not ask for.
-func TestBelow_ManyAreForAClaimOfEverything(t *testing.T) {
+// More jobs than a look tells of are for a claim of everything. So are those that a look could not ask for.
+func TestClaim_WhatALookCannotTellIsForAClaimOfEverything(t *testing.T) {
 	t.Parallel()
 	for name, fails := range map[string]bool{"more than a look tells": false, "no connection for a look": true} {
 		t.Run(name, func(t *testing.T) {
